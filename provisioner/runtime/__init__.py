@@ -1,0 +1,1 @@
+"""Trio and the operating system; decides nothing."""
