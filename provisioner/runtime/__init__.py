@@ -1,1 +1,1 @@
-"""Trio and the operating system; decides nothing."""
+"""Trio and the operating system; carries out what the core decided and decides nothing itself."""
