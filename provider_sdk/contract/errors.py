@@ -1,0 +1,86 @@
+"""Errors of the contract (§6): class and code both ways, what each says of a purchase, and the wire object.
+
+Alone responsible for reading and writing the `error` member of an answer. Knows no transport.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from provider_sdk.contract.types import ErrorData, LimitFact, ParamFault, Scope
+from provider_sdk.contract.words import ErrorClass, Outcome
+
+CODES: Final[Mapping[ErrorClass, int]] = MappingProxyType(
+    {
+        ErrorClass.BAD_MESSAGE: -32600,
+        ErrorClass.UNKNOWN_METHOD: -32601,
+        ErrorClass.BAD_PARAMS: -32602,
+        ErrorClass.INTERNAL: -32603,
+        ErrorClass.SHUTTING_DOWN: -32001,
+        ErrorClass.NOT_INITIALIZED: -32002,
+        ErrorClass.TOO_LARGE: -32003,
+        ErrorClass.VERSION: -32010,
+        ErrorClass.CONFIG: -32011,
+        ErrorClass.FENCED: -32012,
+        ErrorClass.STATE_LOCKED: -32013,
+        ErrorClass.CANCELLED: -32800,
+        ErrorClass.NO_CAPACITY: 1001,
+        ErrorClass.THROTTLED: 1002,
+        ErrorClass.QUOTA: 1003,
+        ErrorClass.AUTH: 1004,
+        ErrorClass.BAD_REQUEST: 1005,
+        ErrorClass.UNKNOWN_TEMPLATE: 1006,
+        ErrorClass.NOT_FOUND: 1007,
+        ErrorClass.TRANSIENT: 1008,
+        ErrorClass.PRICE: 1009,
+        ErrorClass.QUOTE_GONE: 1010,
+        ErrorClass.TOKEN_CONFLICT: 1011,
+        ErrorClass.HELD: 1012,
+        ErrorClass.CURSOR_GONE: 1013,
+        ErrorClass.UNSUPPORTED: 1014,
+    }
+)
+
+CLASSES: Final[Mapping[int, ErrorClass]] = MappingProxyType({code: name for name, code in CODES.items()})
+
+# The classes marked ∅: they are decided before anything is begun, so nothing was made (RQ-5).
+IMPLY_NOT_MADE: Final = frozenset(
+    {
+        ErrorClass.BAD_MESSAGE,
+        ErrorClass.UNKNOWN_METHOD,
+        ErrorClass.BAD_PARAMS,
+        ErrorClass.SHUTTING_DOWN,
+        ErrorClass.NOT_INITIALIZED,
+        ErrorClass.VERSION,
+        ErrorClass.CONFIG,
+        ErrorClass.FENCED,
+        ErrorClass.STATE_LOCKED,
+    }
+)
+
+
+class ContractError(Exception):
+    """A refusal that goes over the wire as an error; raised by providers and the SDK, never for a part of a result."""
+
+    def __init__(
+        self,
+        error_class: ErrorClass,
+        detail: str | None = None,
+        *,
+        outcome: Outcome | None = None,
+        scope: Scope | None = None,
+        retry_after_s: int | None = None,
+        reason: str | None = None,
+        ref: str | None = None,
+        limit: LimitFact | None = None,
+        faults: tuple[ParamFault, ...] = (),
+        supported: tuple[str, ...] = (),
+    ) -> None:
+        """Hold what the wire object will say; `detail` is a text for people, never a foreign exception's text."""
+        super().__init__(error_class.value, detail)
+        self.data = ErrorData(error_class, outcome, scope, retry_after_s, reason, detail, ref, limit, faults, supported)
+
+    @property
+    def error_class(self) -> ErrorClass:
+        """Return the class, which decides."""
+        return self.data.error_class
