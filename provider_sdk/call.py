@@ -1,0 +1,98 @@
+"""One changing call as its handler sees it: whether it may still begin something at the far side, and whether it should stop.
+
+Knows the fence and the epoch memory; must not know the wire, the queue or the provider.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Literal
+
+from provider_sdk.contract.words import ErrorClass, Outcome
+from provider_sdk.errors import ContractError, StateError
+
+
+class Call:
+    """The licence of one changing call; safe to use from the handler's thread.
+
+    Ask `check_fence` right before each far-side change. It is the only thing between a paused process and a
+    purchase that its successor knows nothing of.
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        epoch: int,
+        not_after: float,
+        boot_now: Callable[[], float],
+        highest_epoch: Callable[[], int],
+        on_superseded: Callable[[], None],
+    ) -> None:
+        self.method = method
+        self.epoch = epoch
+        self.not_after = not_after
+        self._boot_now = boot_now
+        self._highest_epoch = highest_epoch
+        self._on_superseded = on_superseded
+        self._lock = threading.Lock()
+        self._passed = 0
+        self._cancelled = False
+        self._stopping = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the daemon no longer waits for this call: stop at a safe point and answer what is true then (CC-6)."""
+        return self._cancelled
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process is about to end: finish soon or stop at a safe point (HS-8)."""
+        return self._stopping
+
+    @property
+    def begun(self) -> bool:
+        """Whether a fence check was passed, that is, whether something may have begun at the far side."""
+        return self._passed > 0
+
+    def check_fence(self) -> None:
+        """Pass, or raise because this process may no longer change anything at the far side (clauses EP-2, EP-4).
+
+        The first refusal of a call says `fenced`, `not_made`. After a passed check something may already be made, so
+        a later one says `transient`, `unknown`; a handler that already knows of units answers a report instead (RQ-4).
+        """
+        why = self._why_not()
+        if why is None:
+            with self._lock:
+                self._passed += 1
+            return
+        raise self.fenced(why)
+
+    def fenced(self, why: str) -> ContractError:
+        """The error of a call that may not go on, with the outcome that is true at this point."""
+        if self.begun:
+            return ContractError(
+                ErrorClass.TRANSIENT,
+                outcome=Outcome.UNKNOWN,
+                reason="fenced",
+                detail=f"{why}, after a first far-side call",
+            )
+        return ContractError(ErrorClass.FENCED, outcome=Outcome.NOT_MADE, detail=why)
+
+    def _why_not(self) -> str | None:
+        if self._boot_now() >= self.not_after:
+            return "not_after is over"
+        try:
+            highest = self._highest_epoch()
+        except StateError:
+            return "the memory of epochs can't be read"  # then nobody knows whether we are still the owner
+        if highest > self.epoch:
+            self._on_superseded()
+            return "a higher epoch has been here"
+        return None
+
+    def ask_to_stop(self, why: Literal["cancelled", "shutdown"]) -> None:
+        """Tell the handler that it should stop at the next safe point; nothing is undone by it."""
+        if why == "cancelled":
+            self._cancelled = True
+        else:
+            self._stopping = True
