@@ -9,11 +9,14 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from attrs import evolve, field, fields, frozen
+from attrs.converters import optional
 
 from provisioner.core.model import BillingEnd, BillingStart, Constraint, Price
 from provisioner.core.setting_rows import Form, row
 
 MIB: Final = 1024 * 1024
+STARTS: Final = tuple(start.value for start in BillingStart)
+ENDS: Final = tuple(end.value for end in BillingEnd)
 USABLE_MEMORY_PERMILLE: Final = 925
 """Share of a host's memory that jobs can use until the scheduler's own figure teaches better (92.5 %)."""
 
@@ -23,16 +26,18 @@ class BillingOverride:
     """What the operator says of billing; None leaves the provider's word."""
 
     quantum_s: int | None = field(
-        default=None, metadata=row(Form.DURATION, "Time is charged in steps of this, in whole seconds.", least=1)
+        default=None, metadata=row(Form.SECONDS, "Time is charged in steps of this.", least=1)
     )
-    minimum_s: int | None = field(
-        default=None, metadata=row(Form.DURATION, "At least this is charged, in whole seconds.")
-    )
+    minimum_s: int | None = field(default=None, metadata=row(Form.SECONDS, "At least this is charged."))
     starts: BillingStart | None = field(
-        default=None, metadata=row(Form.CHOICE, "From when is charged.", choices=tuple(e.value for e in BillingStart))
+        default=None,
+        converter=optional(BillingStart),
+        metadata=row(Form.CHOICE, "From when is charged.", choices=STARTS),
     )
     ends: BillingEnd | None = field(
-        default=None, metadata=row(Form.CHOICE, "Until when is charged.", choices=tuple(e.value for e in BillingEnd))
+        default=None,
+        converter=optional(BillingEnd),
+        metadata=row(Form.CHOICE, "Until when is charged.", choices=ENDS),
     )
 
 
@@ -40,8 +45,8 @@ class BillingOverride:
 class LeadTime:
     """How long a template takes from request to running."""
 
-    typical_s: int = field(metadata=row(Form.DURATION, "What is usual, in whole seconds."))
-    worst_s: int = field(metadata=row(Form.DURATION, "What is rarely passed, in whole seconds."))
+    typical_s: int = field(metadata=row(Form.SECONDS, "What is usual."))
+    worst_s: int = field(metadata=row(Form.SECONDS, "What is rarely passed."))
 
 
 @frozen(kw_only=True)
@@ -150,13 +155,20 @@ class ProviderSettings:
     templates: tuple[TemplateOverride, ...] = field(
         default=(),
         metadata=row(
-            Form.PATTERNS, "What wins over the provider's own description, by template pattern; the first pattern that says it wins.",
+            Form.PATTERNS,
+            "What wins over the provider's own description, by template pattern; the first that says it wins.",
             of=TemplateOverride, unstated="nothing",
         ),
     )  # fmt: skip
     orphans: Literal["report"] = field(
-        default="report", metadata=row(Form.CHOICE, "As the setting `orphans`, for this provider.", choices=("report",))
-    )
+        default="report",
+        metadata=row(
+            Form.CHOICE,
+            "As the setting `orphans`, for this provider.",
+            choices=("report",),
+            later_choices=("confirm", "automatic"),
+        ),
+    )  # fmt: skip
     retiring: bool = field(
         default=False,
         metadata=row(Form.FLAG, "Buys nothing, drains, and goes when its last host is proven gone.", later=True),

@@ -27,6 +27,7 @@ class Form(Enum):
     FLAG = "true or false"
     CHOICE = "one word"
     DURATION = "a duration"
+    SECONDS = "a duration in whole seconds"
     PERCENT = "a percentage"
     SIZE = "a size"
     PRICE = "a price"
@@ -47,8 +48,10 @@ class Form(Enum):
 class Row:
     """One setting as its class states it: where it stands in the file, its form, its bounds and one sentence.
 
-    `least` and `most` bound the value in the unit of its field (s, bytes, per-mille); `none_word` is what stands for None
-    in the file; `later` marks a field whose setting no code obeys yet, so that the file may not hold it.
+    `least` and `most` bound the value in the unit of its field (s, bytes, per-mille); `none_word` stands for None in
+    the file. `unstated` is how the default is printed where the field's own does not say it; `must_be_written` keeps the
+    field's default for code alone; `later` marks a field whose setting no code obeys yet, so that the file may not hold
+    it, and `later_choices` does so for words of a choice.
     """
 
     key: str
@@ -57,15 +60,18 @@ class Row:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    later_choices: tuple[str, ...] = ()
     none_word: str | None = None
     of: type[Any] | None = None
     unstated: str | None = None
+    example: str | None = None
+    must_be_written: bool = False
     later: bool = False
 
 
 @frozen(kw_only=True)
 class Setting:
-    """One row of the flat table: the dotted name, the field it fills, and its default (NOTHING if it must be written)."""
+    """One row of the flat table: the dotted name, the field it fills and its default (NOTHING: it must be written)."""
 
     name: str
     row: Row
@@ -74,7 +80,7 @@ class Setting:
 
     def is_required(self) -> bool:
         """True if the file must hold it wherever its section stands."""
-        return self.default is NOTHING
+        return self.default is NOTHING or self.row.must_be_written
 
 
 def row(
@@ -85,18 +91,18 @@ def row(
     least: float | None = None,
     most: float | None = None,
     choices: tuple[str, ...] = (),
+    later_choices: tuple[str, ...] = (),
     none_word: str | None = None,
     of: type[Any] | None = None,
     unstated: str | None = None,
+    example: str | None = None,
+    must_be_written: bool = False,
     later: bool = False,
 ) -> dict[str, Row]:
-    """The metadata of a field that is a setting; without `key` the field's own name without its unit is the key.
-
-    `unstated` is how the documentation prints the default where the field's own default does not say it.
-    """
+    """The metadata of a field that is a setting; without `key` the field's name without its unit is the key."""
     given = Row(
-        key=key, form=form, sentence=sentence, least=least, most=most, choices=choices,
-        none_word=none_word, of=of, unstated=unstated, later=later,
+        key=key, form=form, sentence=sentence, least=least, most=most, choices=choices, later_choices=later_choices,
+        none_word=none_word, of=of, unstated=unstated, example=example, must_be_written=must_be_written, later=later,
     )  # fmt: skip
     return {ROW: given}
 

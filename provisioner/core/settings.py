@@ -1,9 +1,9 @@
 """The settings the daemon obeys, as frozen values: one field is one row of the table, with form, default and sentence.
 
 It alone says which settings exist and what holds when they are not written; it must not know how a file is parsed.
-Durations (`_s`) are float seconds, sizes (`_bytes`) integers, ratios (`_permille`) integer thousandths, money (`_nanos`)
-integer nano-units. What later versions bring stands in settings_later.py, but for the fields marked `later`, which hold
-their default until then.
+Durations (`_s`) are float seconds, sizes (`_bytes`) integers, ratios (`_permille`) integer thousandths, and money
+(`_nanos`) integer nano-units. What later versions bring stands in settings_later.py, but for the fields marked `later`,
+which hold their default until then.
 """
 
 from collections.abc import Mapping
@@ -228,11 +228,18 @@ class Settings:
     cluster: str = field(
         metadata=row(Form.NAME, "The cluster's name, on every mark; it must be unique in each cloud account.")
     )
-    controller: SqliteController = field(metadata=row(Form.SECTION, "Where the facts are kept.", of=SqliteController))
+    controller: SqliteController = field(
+        metadata=row(
+            Form.SECTION, "Where the facts are kept.", of=SqliteController, example="controller: {sqlite: PATH}",
+        )
+    )  # fmt: skip
     listen: Listen = field(
         default=Listen(),
-        metadata=row(Form.SECTION, "Where the REST interface is reached; at least one door.", of=Listen),
-    )
+        metadata=row(
+            Form.SECTION, "Where the REST interface is reached; at least one door.",
+            of=Listen, must_be_written=True, example="listen: {socket: PATH}",
+        ),
+    )  # fmt: skip
     sources: Mapping[str, SourceSettings] = field(
         factory=lambda: MappingProxyType({}),
         metadata=row(
@@ -246,11 +253,10 @@ class Settings:
     budgets: tuple[Budget, ...] = field(
         default=(Budget(scope="all", limit="none"),),
         metadata=row(
-            Form.BUDGETS,
-            "Limits on money; must be written. So far `none` alone: nothing is limited.",
-            unstated="must be written",
+            Form.BUDGETS, "Limits on money. So far `none` alone: nothing is limited, and that is said.",
+            of=Budget, must_be_written=True, example="budgets: none",
         ),
-    )
+    )  # fmt: skip
     consumers: Mapping[str, Consumer] = field(
         factory=lambda: MappingProxyType({}),
         metadata=row(
@@ -263,7 +269,12 @@ class Settings:
     )
     orphans: Orphans = field(
         default="report",
-        metadata=row(Form.CHOICE, "What happens to things that cost money and that nobody owns.", choices=("report",)),
+        metadata=row(
+            Form.CHOICE,
+            "What happens to things that cost money and that nobody owns.",
+            choices=("report",),
+            later_choices=("confirm", "automatic"),
+        ),
     )
     return_retry: ReturnRetry = field(
         default=ReturnRetry(), metadata=row(Form.SECTION, "How give-backs are repeated.", key="return", of=ReturnRetry)
@@ -275,9 +286,10 @@ class Settings:
     providers: Mapping[str, ProviderSettings] = field(
         factory=lambda: MappingProxyType({}),
         metadata=row(
-            Form.ENTRIES, "What is bought from, by name; at least one.", of=ProviderSettings, unstated="must be written"
+            Form.ENTRIES, "What is bought from, by name; at least one.",
+            of=ProviderSettings, must_be_written=True, example="providers: {NAME: {command: [PROGRAM]}}",
         ),
-    )
+    )  # fmt: skip
     keep: Keep = field(default=Keep(), metadata=row(Form.SECTION, "What is kept.", of=Keep))
 
     @property
