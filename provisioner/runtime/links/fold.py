@@ -62,62 +62,63 @@ class Fold:
     def __init__(self, versions: Mapping[Key, int], revision: int) -> None:
         self._versions = versions
         self.revision = revision
-        self.puts: dict[Key, Record] = {}
-        self.deletes: set[Key] = set()
-        self.changes: list[Change] = []
+        self.written: dict[Key, Record | None] = {}
+        """The last word on each key that was written; None = deleted."""
+        self.moves: list[Batch] = []
+        """The batches that wrote something; each moved the revision by one."""
 
     def take(self, batch: Batch) -> Committed | Refused:
         """Judge a batch against all taken before it and fold it in, or refuse it and leave the fold as it was."""
         conflicts = self._conflicts(batch)
         if conflicts:
-            first = conflicts[0]
-            detail = (
-                f"{first.kind}/{first.id} is at version {first.found}, not {first.expected}"
-                f"{f', and {len(conflicts) - 1} more' if len(conflicts) > 1 else ''}."
-            )
-            return Refused("conflict", tuple(conflicts), detail)
+            return _conflicted(conflicts)
         self._write(batch)
         return Committed(self.revision)
 
-    def version(self, key: Key) -> int:
-        """The version a record will have; 0 = absent."""
-        put = self.puts.get(key)
-        if put is not None:
-            return put.version
-        return 0 if key in self.deletes else self._versions.get(key, 0)
+    def _version(self, key: Key) -> int:
+        if key in self.written:
+            record = self.written[key]
+            return 0 if record is None else record.version
+        return self._versions.get(key, 0)
 
     def _conflicts(self, batch: Batch) -> list[Conflict]:
         conflicts = []
         for operation in batch.operations:
             expected = operation.expect
-            if expected is None:
-                continue
-            found = self.version((operation.kind, operation.id))
-            if found != expected:
-                conflicts.append(Conflict(operation.kind, operation.id, expected, found))
+            if expected is not None:
+                found = self._version((operation.kind, operation.id))
+                if found != expected:
+                    conflicts.append(Conflict(operation.kind, operation.id, expected, found))
         return conflicts
 
     def _write(self, batch: Batch) -> None:
         revision = self.revision + 1
-        puts: list[Record] = []
-        deletes: list[Key] = []
         for operation in batch.operations:
             match operation:
-                case Put(kind, id, value):
-                    puts.append(Record(kind, id, revision, value))
-                case Delete(kind, id):
-                    if self.version((kind, id)):
-                        deletes.append((kind, id))
+                case Put():
+                    kind, id_ = operation.kind, operation.id
+                    self.written[kind, id_] = Record(kind, id_, revision, operation.value)
+                    self.revision = revision
+                case Delete():
+                    key = (operation.kind, operation.id)
+                    if self._version(key):
+                        self.written[key] = None
+                        self.revision = revision
                 case Guard():
                     pass
-        if not puts and not deletes:
-            return
-        self.revision = revision
-        for put in puts:
-            key = put[:2]
-            self.puts[key] = put
-            self.deletes.discard(key)
-        for key in deletes:
-            self.puts.pop(key, None)
-            self.deletes.add(key)
-        self.changes.append(Change(revision, tuple(puts), tuple(deletes)))
+        if self.revision == revision:
+            self.moves.append(batch)
+
+
+def as_change(batch: Batch, revision: int) -> Change:
+    """What a batch that moved the facts to `revision` wrote; deletes name all it was to remove, present or not."""
+    puts = [Record(put.kind, put.id, revision, put.value) for put in batch.operations if isinstance(put, Put)]
+    deletes = [(gone.kind, gone.id) for gone in batch.operations if isinstance(gone, Delete)]
+    return Change(revision, tuple(puts), tuple(deletes))
+
+
+def _conflicted(conflicts: list[Conflict]) -> Refused:
+    first = conflicts[0]
+    more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+    detail = f"{first.kind}/{first.id} is at version {first.found}, not {first.expected}{more}."
+    return Refused("conflict", tuple(conflicts), detail)

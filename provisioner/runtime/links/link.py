@@ -112,7 +112,7 @@ class Loaded:
 
 @frozen
 class Change:
-    """What one committed batch wrote: the records put, and (kind, id) of those removed."""
+    """What one committed batch wrote: the records put, and the (kind, id) it made sure are absent."""
 
     revision: int
     puts: tuple[Record, ...]

@@ -45,12 +45,13 @@ class MemoryLink:
         fold = Fold(self._versions, self._revision)
         outcome = fold.take(batch)
         self._revision = fold.revision
-        for key, put in fold.puts.items():
-            self._records[key] = put
-            self._versions[key] = put.version
-        for key in fold.deletes:
-            del self._records[key], self._versions[key]
-        self._recent.add(fold.changes)
+        for key, record in fold.written.items():
+            if record is None:
+                del self._records[key], self._versions[key]
+            else:
+                self._records[key] = record
+                self._versions[key] = record.version
+        self._recent.add(fold.moves)
         return outcome
 
     async def watch(self, after_revision: int) -> AsyncIterator[Change | Lagged]:

@@ -9,7 +9,8 @@ from collections import deque
 
 import trio
 
-from provisioner.runtime.links.link import Change, Lagged
+from provisioner.runtime.links.fold import as_change
+from provisioner.runtime.links.link import Batch, Change, Lagged, Put
 
 MOST_CHANGES = 2048
 MOST_CHANGE_BYTES = 16 * 1024 * 1024
@@ -23,29 +24,30 @@ class Recent:
         self._most = most
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._changes: deque[Change] = deque()
+        # Batches, not changes: most are never watched, so a change is made when one is read.
+        self._moves: deque[Batch] = deque()
         self._closed = False
         self._readers = trio.lowlevel.ParkingLot()
 
     @property
     def revision(self) -> int:
         """The newest revision known here."""
-        return self.floor + len(self._changes)
+        return self.floor + len(self._moves)
 
-    def add(self, changes: list[Change]) -> None:
-        """Append changes, each one revision above the last, and wake the watches."""
-        for change in changes:
-            self._changes.append(change)
-            self._bytes += _weight(change)
-        while len(self._changes) > self._most or self._bytes > self._most_bytes:
-            self._bytes -= _weight(self._changes.popleft())
+    def add(self, moves: list[Batch]) -> None:
+        """Append committed batches, each of which moved the revision by one, and wake the watches."""
+        for batch in moves:
+            self._moves.append(batch)
+            self._bytes += _weight(batch)
+        while len(self._moves) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= _weight(self._moves.popleft())
             self.floor += 1
         if self._readers:
             self._readers.unpark_all()
 
     def restart(self, revision: int) -> None:
         """Forget all: the store was read anew at `revision`, and what happened in between was not seen."""
-        self._changes.clear()
+        self._moves.clear()
         self._bytes = 0
         self.floor = revision
         self._readers.unpark_all()
@@ -61,14 +63,18 @@ class Recent:
             if not self.floor <= revision <= self.revision:
                 return Lagged(revision)
             if revision < self.revision:
-                return self._changes[revision - self.floor]
+                return as_change(self._moves[revision - self.floor], revision + 1)
             await self._readers.park()
         return None
 
 
-def _weight(change: Change) -> int:
-    # The fixed parts keep many empty changes from being free.
-    return 200 + sum(200 + len(put.value) for put in change.puts) + 100 * len(change.deletes)
+def _weight(batch: Batch) -> int:
+    size = 0
+    for operation in batch.operations:
+        size += 300  # what the objects themselves take
+        if isinstance(operation, Put):
+            size += len(operation.value)
+    return size
 
 
 class Watch:

@@ -1,22 +1,19 @@
-"""The link to facts in SQLite: a writer thread that commits all that waits as one group, and one wake for all of them.
+"""The link to facts in SQLite as one trio run sees it: who waits, who watches, and how it is opened and closed.
 
-Knows the queue, the thread and the tasks that wait. Must not know tables, or what facts mean.
+Knows tasks and bounds. Must not know tables, threads, or what facts mean.
 
-When 4,096 commits or 64 MiB wait, further commits wait for room, at most ANSWER_WITHIN_S like every commit.
+When MOST_WAITING commits or MOST_WAITING_BYTES wait, further ones wait for room; a disk that does not answer ends that.
 """
 
 from __future__ import annotations
 
 import contextlib
-import queue
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import outcome
 import trio
-from attrs import define, frozen
 
 from provisioner.runtime.links.errors import FactsSilent, FactsUnreachable
 from provisioner.runtime.links.fold import weigh
@@ -24,136 +21,87 @@ from provisioner.runtime.links.link import Batch, Change, Lagged, Loaded, Outcom
 from provisioner.runtime.links.owner_lock import OwnerLock, take_owner_lock
 from provisioner.runtime.links.places import settle_place
 from provisioner.runtime.links.recent import Recent, Watch
-from provisioner.runtime.links.sqlite_file import Meta, check_integrity, connect, make_if_missing, verify
+from provisioner.runtime.links.sqlite_file import Meta, connect_sound, make_if_missing, verify
 from provisioner.runtime.links.sqlite_store import SqliteStore
+from provisioner.runtime.links.sqlite_writer import CLOSED, Commit, Load, Patience, Turn, Writer
 
 MOST_WAITING = 4096
 MOST_WAITING_BYTES = 64 * 1024 * 1024
-MOST_IN_GROUP = 1024
-ANSWER_WITHIN_S = 30.0
-LOAD_WITHIN_S = 300.0
 CLOSE_WITHIN_S = 60.0
 
-_CLOSED = Refused("closed", (), "The facts are closed: the daemon is stopping.")
+_UNANSWERED = "The disk that holds the facts does not answer."
 
 
-@define(eq=False)
-class _Commit:
-    """A batch under way; `task` waits for it, or is None once nobody does."""
-
-    batch: Batch
-    size: int
-    task: trio.lowlevel.Task | None = None
-
-
-@define(eq=False)
-class _Load:
-    task: trio.lowlevel.Task | None = None
-
-
-@define(eq=False)
-class _Close:
-    task: trio.lowlevel.Task | None = None
-
-
-_Job: TypeAlias = _Commit | _Load | _Close
-
-
-@frozen
-class _Turn:
-    """What the writer hands back at once: an answer for each job, the changes made, and the revision now."""
-
-    jobs: Sequence[_Job]
-    answers: Sequence[outcome.Outcome[Any]]
-    changes: list[Change]
-    revision: int
-
-
-async def open_sqlite(path: Path, cluster: str, owner: str) -> SqliteLink:
+async def open_sqlite(path: Path, cluster: str, owner: str, patience: Patience | None = None) -> SqliteLink:
     """Open the facts of `cluster`, making them if there are none, as their only owner; `owner` names us to others.
 
     Raises FactsInUse, FactsOfOtherCluster, FactsNewer, FactsCorrupt, FactsUnreachable.
     """
-    store, lock, meta = await trio.to_thread.run_sync(_open, path, cluster, owner)
-    link = SqliteLink(store, lock, meta, trio.lowlevel.current_trio_token())
+    patience = patience or Patience()
+    store, lock, meta = await trio.to_thread.run_sync(_open, path, cluster, owner, patience)
+    link = SqliteLink(store, lock, meta, patience)
     link.start()
     return link
 
 
-def _open(path: Path, cluster: str, owner: str) -> tuple[SqliteStore, OwnerLock, Meta]:
+def _open(path: Path, cluster: str, owner: str, patience: Patience) -> tuple[SqliteStore, OwnerLock, Meta]:
     place = settle_place(path)
-    lock = take_owner_lock(place, cluster, owner)
-    try:
+    with contextlib.ExitStack() as undo:
+        lock = take_owner_lock(place, cluster, owner)
+        undo.callback(lock.release)
         make_if_missing(place, cluster)
         meta = verify(place, cluster)
-        connection = connect(place)
-        try:
-            check_integrity(connection, place)
-        except BaseException:
-            connection.close()
-            raise
-    except BaseException:
-        lock.release()
-        raise
-    return SqliteStore(place, connection, meta.revision), lock, meta
+        store = SqliteStore(place, connect_sound(place, patience.busy_s), meta.revision, patience.busy_s)
+        undo.pop_all()
+    return store, lock, meta
 
 
 class SqliteLink:
     """A Link to one open file of facts; made by open_sqlite, used from the trio run that made it."""
 
-    def __init__(self, store: SqliteStore, lock: OwnerLock, meta: Meta, token: trio.lowlevel.TrioToken) -> None:
+    def __init__(self, store: SqliteStore, lock: OwnerLock, meta: Meta, patience: Patience) -> None:
         self.cluster = meta.cluster
         self.lineage = meta.lineage
-        self._store = store
+        self._place = str(store.place)
         self._lock = lock
-        self._token = token
+        self._token = trio.lowlevel.current_trio_token()
         self._recent = Recent(meta.revision)
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        self._next: _Job | None = None
-        self._waiting = 0
-        self._waiting_bytes = 0
+        self._writer = Writer(store, patience, self._deliver, self._tell_overdue, self._let_go)
+        self._open_jobs: set[Commit | Load] = set()
+        self._open_bytes = 0
         self._room = trio.lowlevel.ParkingLot()
+        self._stalls = 0
         self._closing = False
         self._ended = trio.Event()
-        # A daemon thread: a disk that never answers must not keep the process from ending.
-        self._thread = threading.Thread(target=self._write_all, name="facts-writer", daemon=True)
 
     def start(self) -> None:
         """Start the writer; once."""
-        self._thread.start()
-
-    # ------------------------------------------------------------------------------------------- in the trio run
+        self._writer.start()
 
     async def load(self) -> Loaded:
         """Read everything after all commits given so far; raises FactsError."""
-        if not self._closing:
-            with trio.move_on_after(LOAD_WITHIN_S):
-                loaded: Loaded = await self._answer(_Load())
-                return loaded
-            raise FactsSilent(str(self._store.place), "The disk does not answer.", "Check the disk.")
-        await trio.lowlevel.checkpoint()
-        raise FactsUnreachable(str(self._store.place), "The facts are closed.", "Start the daemon again.")
+        if self._closing:
+            await trio.lowlevel.checkpoint()
+            raise FactsUnreachable(self._place, "The facts are closed.", "Start the daemon again.")
+        loaded: Loaded = await self._answer(Load(trio.lowlevel.current_task()))
+        return loaded
 
     async def commit(self, batch: Batch) -> Outcome:
-        """Commit a batch with all that waits; Unknown if the disk has not answered within ANSWER_WITHIN_S."""
-        size = _CLOSED if self._closing else weigh(batch)
-        if isinstance(size, Refused):
+        """Commit a batch with all that waits; Unknown if the disk does not answer in time."""
+        size = CLOSED if self._closing else weigh(batch)
+        if not isinstance(size, int):
             await trio.lowlevel.checkpoint()
             return size
-        given = False
-        with trio.move_on_after(ANSWER_WITHIN_S):
-            while self._is_full(size):
-                await self._room.park()
-            if self._closing:
-                return _CLOSED
-            given = True
-            self._waiting += 1
-            self._waiting_bytes += size
-            answer: Outcome = await self._answer(_Commit(batch, size))
-            return answer
-        if given:
-            return Unknown(f"The disk has not answered within {ANSWER_WITHIN_S:g} s.")
-        return Refused("locked", (), f"Too many commits wait, and the disk took none within {ANSWER_WITHIN_S:g} s.")
+        while self._is_full(size):
+            stalls = self._stalls
+            await self._room.park()
+            if stalls != self._stalls:
+                return Refused("locked", (), f"{_UNANSWERED} Too many commits wait.")
+        if self._closing:
+            return CLOSED
+        self._open_bytes += size
+        answer: Outcome = await self._answer(Commit(batch, size, trio.lowlevel.current_task()))
+        return answer
 
     async def watch(self, after_revision: int) -> AsyncIterator[Change | Lagged]:
         """Every change above `after_revision`, normally that of a load."""
@@ -166,18 +114,19 @@ class SqliteLink:
             self._closing = True
             self._recent.close()
             self._room.unpark_all()
-            self._jobs.put(_Close())
+            self._writer.stop()
         with trio.move_on_after(CLOSE_WITHIN_S):
             await self._ended.wait()
 
     def _is_full(self, size: int) -> bool:
-        if self._closing or not self._waiting:
+        if self._closing or not self._open_jobs:
             return False
-        return self._waiting >= MOST_WAITING or self._waiting_bytes + size > MOST_WAITING_BYTES
+        return len(self._open_jobs) >= MOST_WAITING or self._open_bytes + size > MOST_WAITING_BYTES
 
-    async def _answer(self, job: _Commit | _Load) -> Any:
-        job.task = trio.lowlevel.current_task()
-        self._jobs.put(job)
+    async def _answer(self, job: Commit | Load) -> Any:
+        # No deadline of its own: a cancel scope costs as much as the rest of a commit. The writer's watch ends the wait.
+        self._open_jobs.add(job)
+        self._writer.submit(job)
 
         def leave(_: object) -> trio.lowlevel.Abort:
             job.task = None
@@ -185,78 +134,53 @@ class SqliteLink:
 
         return await trio.lowlevel.wait_task_rescheduled(leave)
 
-    def _settle(self, turn: _Turn) -> None:
-        """Take a turn of the writer: publish its changes, wake its waiters."""
-        if turn.revision != self._recent.revision + len(turn.changes):
-            self._recent.restart(turn.revision)
+    def _settle(self, turn: Turn) -> None:
+        """Take a turn of the writer: publish what it changed, wake all who wait for it."""
+        if turn.revision == self._recent.revision + len(turn.moves):
+            self._recent.add(turn.moves)
         else:
-            self._recent.add(turn.changes)
+            self._recent.restart(turn.revision)
         for job, answer in zip(turn.jobs, turn.answers, strict=True):
-            if isinstance(job, _Commit):
-                self._waiting -= 1
-                self._waiting_bytes -= job.size
+            self._open_jobs.remove(job)
+            if isinstance(job, Commit):
+                self._open_bytes -= job.size
             if job.task is not None:
                 trio.lowlevel.reschedule(job.task, answer)
                 job.task = None
         if self._room:
             self._room.unpark_all()
 
-    # --------------------------------------------------------------------------------------- in the writer's thread
+    def _give_up(self, detail: str) -> None:
+        """Tell all who wait that no answer comes; their jobs stay open until the writer hands them back."""
+        self._stalls += 1
+        self._room.unpark_all()
+        for job in self._open_jobs:
+            if job.task is not None:
+                silent = FactsSilent(self._place, detail, "Check the disk.")
+                answer = outcome.Value(Unknown(detail)) if isinstance(job, Commit) else outcome.Error(silent)
+                trio.lowlevel.reschedule(job.task, answer)
+                job.task = None
 
-    def _write_all(self) -> None:
+    def _end(self) -> None:
+        self._closing = True
+        self._recent.close()
+        self._give_up("The facts were closed before an answer came.")
+        self._ended.set()
+
+    # The rest runs in the writer's threads.
+
+    def _deliver(self, turn: Turn) -> bool:
         try:
-            while self._take_turn():
-                pass
+            self._token.run_sync_soon(self._settle, turn)
         except trio.RunFinishedError:
-            pass  # nobody is left to answer
-        finally:
-            self._store.close()
-            self._lock.release()
-        with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._ended.set)
-
-    def _take_turn(self) -> bool:
-        jobs = self._gather()
-        match jobs[0]:
-            case _Close():
-                return False
-            case _Load():
-                self._hand_over(jobs, [outcome.capture(self._store.load)], [])
-            case _Commit():
-                self._commit([job for job in jobs if isinstance(job, _Commit)])
+            return False
         return True
 
-    def _gather(self) -> list[_Job]:
-        """Wait for work; then all commits that wait, or one other job."""
-        first = self._next or self._jobs.get()
-        self._next = None
-        jobs = [first]
-        while isinstance(first, _Commit) and len(jobs) < MOST_IN_GROUP:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                break
-            if not isinstance(job, _Commit):
-                self._next = job
-                break
-            jobs.append(job)
-        return jobs
+    def _tell_overdue(self) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._give_up, _UNANSWERED)
 
-    def _commit(self, jobs: list[_Commit]) -> None:
-        if self._closing:
-            self._hand_over(jobs, [outcome.Value(_CLOSED) for _ in jobs], [])
-            return
-        # What nobody waits for any more is not begun; its outcome is unknown to the caller either way.
-        left = [job for job in jobs if job.task is None]
-        if left:
-            self._hand_over(left, [outcome.Value(None) for _ in left], [])
-            jobs = [job for job in jobs if job not in left]
-        try:
-            result = self._store.commit([job.batch for job in jobs])
-        except Exception as error:  # noqa: BLE001 - a bug reaches those who wait; the thread must outlive it
-            self._hand_over(jobs, [outcome.Error(error) for _ in jobs], [])
-        else:
-            self._hand_over(jobs, [outcome.Value(verdict) for verdict in result.outcomes], result.changes)
-
-    def _hand_over(self, jobs: Sequence[_Job], answers: Sequence[outcome.Outcome[Any]], changes: list[Change]) -> None:
-        self._token.run_sync_soon(self._settle, _Turn(jobs, answers, changes, self._store.revision))
+    def _let_go(self) -> None:
+        self._lock.release()
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._end)

@@ -10,7 +10,7 @@ import gc
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,8 +27,7 @@ from provisioner.runtime.links.link import Record
 from provisioner.runtime.links.places import keep_folder, unreachable
 
 SCHEMA = 1
-
-_BUSY_S = 5
+BUSY_S = 5.0
 _CHECKPOINT_PAGES = 4000
 _KEPT_LOG_BYTES = 64 * 1024 * 1024
 _FULL_CHECK_BYTES = 256 * 1024 * 1024
@@ -42,7 +41,8 @@ _TABLES = (
 # Many rows in one statement: each step lets go of the interpreter's lock, and getting it back from a busy loop
 # may take a whole switch interval.
 _PUT = {
-    rows: "INSERT OR REPLACE INTO facts (kind, id, version, value) VALUES " + ", ".join(["(?, ?, ?, ?)"] * rows)  # noqa: S608
+    rows: f"INSERT INTO facts (kind, id, version, value) VALUES {', '.join(['(?, ?, ?, ?)'] * rows)}"
+    " ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, value = excluded.value"
     for rows in _ROWS_AT_ONCE
 }
 _DELETE = "DELETE FROM facts WHERE kind = ? AND id = ?"
@@ -109,7 +109,7 @@ def verify(place: Path, cluster: str) -> Meta:
         raise unreachable(place, error) from error
     if head != b"SQLite format 3\0":
         raise _corrupt(place, "This is no database of facts (its first bytes are not those of SQLite).")
-    with reading_errors(place), contextlib.closing(_connect(place, "ro")) as connection:
+    with reading_errors(place), contextlib.closing(_connect(place, "ro", BUSY_S)) as connection:
         meta = read_meta(connection, place)
     if meta.schema > SCHEMA:
         raise FactsNewer(
@@ -139,25 +139,32 @@ def read_meta(connection: sqlite3.Connection, place: Path) -> Meta:
             raise _corrupt(place, "Its table `meta` lacks the schema, cluster, lineage or revision.")
 
 
-def check_integrity(connection: sqlite3.Connection, place: Path) -> None:
-    """Have SQLite examine its own file, all of it if it is not large; raises FactsCorrupt with the first fault."""
-    check = "integrity_check" if place.stat().st_size <= _FULL_CHECK_BYTES else "quick_check"
-    with reading_errors(place):
+def connect_sound(place: Path, busy_s: float) -> sqlite3.Connection:
+    """Connect and have SQLite examine the file, all of it if it is not large; raises FactsCorrupt, FactsUnreachable."""
+    with reading_errors(place), contextlib.ExitStack() as undo:
+        connection = connect(place, busy_s)
+        undo.callback(connection.close)
+        check = "integrity_check" if place.stat().st_size <= _FULL_CHECK_BYTES else "quick_check"
         (verdict,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
-    if verdict != "ok":
-        raise _corrupt(place, f"The database is damaged: {' '.join(str(verdict).split())[:300]}.")
+        if verdict != "ok":
+            raise _corrupt(place, f"The database is damaged: {' '.join(str(verdict).split())[:300]}.")
+        undo.pop_all()
+    return connection
 
 
-def connect(place: Path) -> sqlite3.Connection:
-    """Open the database for reading and writing, durable at each commit even through a power loss."""
-    return _connect(place, "rw")
+def connect(place: Path, busy_s: float = BUSY_S) -> sqlite3.Connection:
+    """Open the database for reading and writing, durable at each commit even through a power loss.
+
+    Where another program holds it, each call waits up to `busy_s`; raises sqlite3.Error.
+    """
+    return _connect(place, "rw", busy_s)
 
 
-def _connect(place: Path, mode: str) -> sqlite3.Connection:
+def _connect(place: Path, mode: str, busy_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(str(place))}?mode={mode}",
         uri=True,
-        timeout=_BUSY_S,
+        timeout=busy_s,
         isolation_level=None,  # transactions are ours to begin and end
         check_same_thread=False,  # opened in one thread, then given to the writer for good
         cached_statements=32,
@@ -213,16 +220,16 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def write_rows(
-    connection: sqlite3.Connection, puts: list[Record], deletes: Iterable[tuple[str, str]], revision: int
-) -> None:
-    """Put and delete records and set the revision, inside the transaction that is open."""
+def write_rows(connection: sqlite3.Connection, written: Mapping[tuple[str, str], Record | None], revision: int) -> None:
+    """Put records, delete those that are None, set the revision; inside the transaction that is open."""
+    puts = [record for record in written.values() if record is not None]
     at = 0
     for rows in _ROWS_AT_ONCE:
         while len(puts) - at >= rows:
             connection.execute(_PUT[rows], [field for put in puts[at : at + rows] for field in put])
             at += rows
-    connection.executemany(_DELETE, deletes)
+    if len(puts) < len(written):
+        connection.executemany(_DELETE, [key for key, record in written.items() if record is None])
     connection.execute(_REVISION, (revision,))
 
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from provisioner.runtime.links.errors import FactsError
 from provisioner.runtime.links.fold import Fold, Key
-from provisioner.runtime.links.link import Batch, Change, Loaded, Outcome, Refusal, Refused, Unknown
+from provisioner.runtime.links.link import Batch, Loaded, Outcome, Refusal, Refused, Unknown
 from provisioner.runtime.links.sqlite_file import (
     as_facts_error,
     connect,
@@ -38,18 +38,19 @@ _REFUSALS: dict[int, tuple[Refusal, str]] = {
 
 @frozen
 class GroupResult:
-    """One outcome for each batch of a group, in order, and what the group changed."""
+    """One outcome for each batch of a group, in order, and those that moved the revision, by one each."""
 
     outcomes: list[Outcome]
-    changes: list[Change]
+    moves: list[Batch]
 
 
 class SqliteStore:
     """An open file of facts, owned by us alone, so that the versions in memory are those in the file."""
 
-    def __init__(self, place: Path, connection: sqlite3.Connection, revision: int) -> None:
+    def __init__(self, place: Path, connection: sqlite3.Connection, revision: int, busy_s: float) -> None:
         self.place = place
         self.revision = revision
+        self._busy_s = busy_s
         self._connection = connection
         self._versions: dict[Key, int] | None = None
         self._in_doubt = False
@@ -75,9 +76,9 @@ class SqliteStore:
             return GroupResult([Refused("read_only", (), detail)] * len(batches), [])
         fold = Fold(versions, self.revision)
         outcomes: list[Outcome] = [fold.take(batch) for batch in batches]
-        failure = self._write(fold) if fold.changes else None
+        failure = self._write(fold) if fold.moves else None
         if failure is None:
-            return GroupResult(outcomes, fold.changes)
+            return GroupResult(outcomes, fold.moves)
         if isinstance(failure, Refused) and failure.reason in {"disk_full", "too_large"} and len(batches) > 1:
             return self._commit_singly(batches)
         # Verdicts within the group rested on writes that did not happen, so the failure answers all of them.
@@ -91,14 +92,14 @@ class SqliteStore:
     def _commit_singly(self, batches: Sequence[Batch]) -> GroupResult:
         results = [self.commit([batch]) for batch in batches]
         outcomes = [outcome for result in results for outcome in result.outcomes]
-        return GroupResult(outcomes, [change for result in results for change in result.changes])
+        return GroupResult(outcomes, [batch for result in results for batch in result.moves])
 
     def _write(self, fold: Fold) -> Refused | Unknown | None:
         # Whatever ends this early, an error of ours included, leaves the doubt that makes the next call read anew.
         self._in_doubt = True
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            write_rows(self._connection, list(fold.puts.values()), fold.deletes, fold.revision)
+            write_rows(self._connection, fold.written, fold.revision)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             return self._failure(error)
@@ -126,10 +127,11 @@ class SqliteStore:
     def _absorb(self, fold: Fold) -> None:
         self.revision = fold.revision
         versions = self._known_versions()
-        for key, put in fold.puts.items():
-            versions[key] = put.version
-        for key in fold.deletes:
-            versions.pop(key, None)
+        for key, record in fold.written.items():
+            if record is None:
+                versions.pop(key, None)
+            else:
+                versions[key] = record.version
 
     def _known_versions(self) -> dict[Key, int]:
         if self._versions is None:
@@ -146,7 +148,7 @@ class SqliteStore:
             return
         self._versions = None
         self.close()
-        self._connection = connect(self.place)
+        self._connection = connect(self.place, self._busy_s)
         move_log_into_database(self._connection)
         self.revision = read_meta(self._connection, self.place).revision
         self._in_doubt = False
