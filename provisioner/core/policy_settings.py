@@ -40,12 +40,12 @@ class Drain:
     answer_within_s: float = field(
         default=2 * MINUTE,
         metadata=row(
-            Form.DURATION, "How long a source may take to answer a drain; silence never returns a host.", least=1
+            Form.DURATION, "How long a source may take to answer a drain; silence never returns a host.", least=0.1
         ),
     )
     retry_s: float = field(
         default=10 * MINUTE,
-        metadata=row(Form.DURATION, "Pause before a host whose drain was not answered is asked for again.", least=1),
+        metadata=row(Form.DURATION, "Pause before a host whose drain was not answered is asked for again.", least=0.1),
     )
 
 
@@ -55,7 +55,7 @@ class BackOff:
 
     first_s: float = field(
         default=3 * MINUTE,
-        metadata=row(Form.DURATION, "Pause after the first failure; each further one doubles it.", least=1),
+        metadata=row(Form.DURATION, "Pause after the first failure; each further one doubles it.", least=0.1),
     )
     most_s: float = field(default=30 * MINUTE, metadata=row(Form.DURATION, "The longest pause.", least=1))
     jitter_permille: int = field(

@@ -28,16 +28,16 @@ class BillingOverride:
     quantum_s: int | None = field(
         default=None, metadata=row(Form.SECONDS, "Time is charged in steps of this.", least=1)
     )
-    minimum_s: int | None = field(default=None, metadata=row(Form.SECONDS, "At least this is charged."))
+    minimum_s: int | None = field(default=None, metadata=row(Form.SECONDS, "The least time that is charged."))
     starts: BillingStart | None = field(
         default=None,
         converter=optional(BillingStart),
-        metadata=row(Form.CHOICE, "From when is charged.", choices=STARTS),
+        metadata=row(Form.CHOICE, "When charging starts.", choices=STARTS),
     )
     ends: BillingEnd | None = field(
         default=None,
         converter=optional(BillingEnd),
-        metadata=row(Form.CHOICE, "Until when is charged.", choices=ENDS),
+        metadata=row(Form.CHOICE, "When charging ends.", choices=ENDS),
     )
 
 
@@ -45,8 +45,8 @@ class BillingOverride:
 class LeadTime:
     """How long a template takes from request to running."""
 
-    typical_s: int = field(metadata=row(Form.SECONDS, "What is usual."))
-    worst_s: int = field(metadata=row(Form.SECONDS, "What is rarely passed."))
+    typical_s: int = field(metadata=row(Form.SECONDS, "The usual time from request to running."))
+    worst_s: int = field(metadata=row(Form.SECONDS, "The time that is rarely passed."))
 
 
 @frozen(kw_only=True)
@@ -58,9 +58,11 @@ class TemplateOverride:
         default=None, metadata=row(Form.PRICE, "What it costs, such as `3 USD/h` or `2 USD/unit-hour`.")
     )
     billing: BillingOverride | None = field(
-        default=None, metadata=row(Form.SECTION, "How it is charged.", of=BillingOverride)
+        default=None, metadata=row(Form.SECTION, "How its time is charged.", of=BillingOverride)
     )
-    lead_time: LeadTime | None = field(default=None, metadata=row(Form.SECTION, "How long it takes.", of=LeadTime))
+    lead_time: LeadTime | None = field(
+        default=None, metadata=row(Form.SECTION, "How long it takes from request to running.", of=LeadTime)
+    )
     max_units: int | None = field(
         default=None, metadata=row(Form.COUNT, "Most units held at any time.", none_word="none")
     )
@@ -134,7 +136,8 @@ class ProviderSettings:
     name: str = field(metadata=row(Form.ENTRY_NAME, "The provider's name."))
     command: tuple[str, ...] = field(metadata=row(Form.COMMAND, "The program and its arguments; never a secret."))
     credentials: Credentials = field(
-        default=Credentials(), metadata=row(Form.SECTION, "Names of what only this process may see.", of=Credentials)
+        default=Credentials(),
+        metadata=row(Form.SECTION, "Names of credentials that only this process may see.", of=Credentials),
     )
     config: Mapping[str, object] = field(
         factory=lambda: MappingProxyType({}),

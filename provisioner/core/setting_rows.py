@@ -3,7 +3,7 @@
 It alone knows the forms a value is written in; it must not know any particular setting, nor how a form is parsed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -49,9 +49,9 @@ class Row:
     """One setting as its class states it: where it stands in the file, its form, its bounds and one sentence.
 
     `least` and `most` bound the value in the unit of its field (s, bytes, per-mille); `none_word` stands for None in
-    the file. `unstated` is how the default is printed where the field's own does not say it; `must_be_written` keeps the
-    field's default for code alone; `later` marks a field whose setting no code obeys yet, so that the file may not hold
-    it, and `later_choices` does so for words of a choice.
+    the file. `unstated` is how the default is printed where the field's own does not say it; `must_be_written` keeps
+    the field's default for code alone. `later` marks a field whose setting no code obeys yet: the file may not hold it;
+    `later_choices` does so for words of a choice.
     """
 
     key: str
@@ -81,6 +81,10 @@ class Setting:
     def is_required(self) -> bool:
         """True if the file must hold it wherever its section stands."""
         return self.default is NOTHING or self.row.must_be_written
+
+
+Tree = Mapping[str, "Setting | Tree"]
+"""Settings by key, as the file nests them."""
 
 
 def row(
@@ -125,6 +129,20 @@ def own_settings(cls: type[Any]) -> tuple[Setting, ...]:
         name = given.key or _without_unit(attribute.name)
         found.append(Setting(name=name, row=given, field=attribute.name, default=default_of(attribute)))
     return tuple(found)
+
+
+def setting_tree(cls: type[Any]) -> Tree:
+    """The settings of a class by key; a dotted name such as `retry.first` makes an inner level."""
+    root: dict[str, Any] = {}
+    for setting in own_settings(cls):
+        if setting.row.form is Form.ENTRY_NAME:
+            continue
+        *outer, last = setting.name.split(".")
+        level = root
+        for key in outer:
+            level = level.setdefault(key, {})
+        level[last] = setting
+    return root
 
 
 def all_settings(cls: type[Any], prefix: str = "") -> Iterator[Setting]:

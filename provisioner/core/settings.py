@@ -260,12 +260,13 @@ class Settings:
     consumers: Mapping[str, Consumer] = field(
         factory=lambda: MappingProxyType({}),
         metadata=row(
-            Form.ENTRIES, "For whom is bought, by name; one that is not listed gets the defaults.",
+            Form.ENTRIES, "Who hosts are bought for, by name; one that is not listed gets the defaults.",
             of=Consumer, unstated="none listed",
         ),
     )  # fmt: skip
     policy: PolicySettings = field(
-        default=PolicySettings(), metadata=row(Form.SECTION, "How is decided.", of=PolicySettings)
+        default=PolicySettings(),
+        metadata=row(Form.SECTION, "How purchases and give-backs are decided.", of=PolicySettings),
     )
     orphans: Orphans = field(
         default="report",
@@ -281,7 +282,7 @@ class Settings:
     )
     list_every_s: float = field(
         default=MINUTE,
-        metadata=row(Form.DURATION, "How often a provider is asked for all it has.", key="list.every", least=1),
+        metadata=row(Form.DURATION, "How often a provider is asked for all it has.", key="list.every", least=0.1),
     )
     providers: Mapping[str, ProviderSettings] = field(
         factory=lambda: MappingProxyType({}),
@@ -290,7 +291,7 @@ class Settings:
             of=ProviderSettings, must_be_written=True, example="providers: {NAME: {command: [PROGRAM]}}",
         ),
     )  # fmt: skip
-    keep: Keep = field(default=Keep(), metadata=row(Form.SECTION, "What is kept.", of=Keep))
+    keep: Keep = field(default=Keep(), metadata=row(Form.SECTION, "What is kept, and how much of it.", of=Keep))
 
     @property
     def default_source(self) -> SourceSettings:

@@ -61,7 +61,7 @@ def _unless(good: object, sentence: str, form: Form) -> Complaint | None:
 
 
 def _argument(item: Scalar, path: Path, context: Context) -> str | Refusal:
-    """One word of a command; a program given with a slash is found from the file's folder, as it is started elsewhere."""
+    """One word of a command; a program given with a slash is found from the file's folder: it is started elsewhere."""
     is_program = path[-1] == 0
     if "\0" in item.text or (is_program and not item.text):
         return context.refuse(item, path, Complaint("is no text a program can be given", LIST_ADVICE[Form.COMMAND]))

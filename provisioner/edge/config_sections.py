@@ -4,13 +4,12 @@ It alone knows how sections, named entries, missing and unknown keys are read; i
 setting, but for what an entry's name decides.
 """
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from attrs import field, frozen
 
-from provisioner.core.setting_rows import Form, Row, Setting, own_settings
+from provisioner.core.setting_rows import Form, Row, Setting, Tree, own_settings, setting_tree
 from provisioner.core.settings import Budget, Consumer, is_exclusive_unless_said
 from provisioner.edge.config_context import NAME_REMEDY, REFUSED, Context, is_name
 from provisioner.edge.config_fault import Path, Place, quoted
@@ -21,8 +20,6 @@ from provisioner.edge.quantities import Complaint
 from provisioner.edge.yaml_places import Entry, Listing, Node, Scalar, Table
 
 PATTERN_MOST: Final = 200
-
-Tree = Mapping[str, "Setting | Tree"]
 
 
 @frozen
@@ -53,7 +50,7 @@ def read_section(section: Section, node: Node, entry: str | None = None) -> obje
     table = _as_table(node)
     if table is None:
         return section.context.refuse(node, section.path, _no_mapping(section.cls))
-    _read_keys(section, _tree(section.cls), table, section.path, section.name)
+    _read_keys(section, setting_tree(section.cls), table, section.path, section.name)
     _name_entry(section, entry)
     _require(section, table)
     if not section.is_whole():
@@ -75,20 +72,6 @@ def _as_table(node: Node) -> Table | None:
 def _no_mapping(cls: type[Any]) -> Complaint:
     keys = ", ".join(s.name for s in own_settings(cls) if s.row.form is not Form.ENTRY_NAME and not s.row.later)
     return Complaint("is no mapping", f"write it as key: value, with the keys {keys}")
-
-
-def _tree(cls: type[Any]) -> Tree:
-    """The settings of a class by key; a dotted name such as `retry.first` makes an inner level."""
-    root: dict[str, Any] = {}
-    for setting in own_settings(cls):
-        if setting.row.form is Form.ENTRY_NAME:
-            continue
-        *outer, last = setting.name.split(".")
-        level = root
-        for key in outer:
-            level = level.setdefault(key, {})
-        level[last] = setting
-    return root
 
 
 def _read_keys(section: Section, tree: Tree, table: Table, path: Path, prefix: str) -> None:

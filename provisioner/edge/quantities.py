@@ -124,3 +124,8 @@ def size_text(size: int) -> str:
 def permille_text(share: int) -> str:
     """Thousandths as a percentage: 925 → `92.5%`."""
     return f"{share // 10}%" if share % 10 == 0 else f"{share // 10}.{share % 10}%"
+
+
+def grouped(number: int) -> str:
+    """A whole number for people: 1000000 → `1,000,000`."""
+    return f"{number:,}"
