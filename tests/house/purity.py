@@ -118,6 +118,15 @@ def fork_risks(found: Source) -> list[str]:
     return by_import + by_use
 
 
+def second_loops(found: Source) -> list[str]:
+    """An import of asyncio: there is one loop, trio's."""
+    return [
+        found.at(node, f"imports {name}: the loop is trio's")
+        for node, name in imports(found)
+        if _is_in(name, "asyncio")
+    ]
+
+
 def importers(sources: tuple[Source, ...], library: str) -> list[str]:
     """The files that import a library."""
     return [str(found.path) for found in sources if any(_is_in(name, library) for _, name in imports(found))]

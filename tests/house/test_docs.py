@@ -1,6 +1,8 @@
 """What the front page and the documentation say exists."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,14 @@ VERB = re.compile(r"\bmake (?:-C \S+ )?([a-z][a-z-]*)")
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 OUR_PATH = re.compile(r"^(?:provisioner|provider_sdk|providers|schemas|tests|docs|\.ci)/[\w./-]+$")
+
+
+COMMAND = re.compile(r"^(?:\$ )?provisioner ([a-z][a-z-]*)", re.MULTILINE)
+
+
+def command_exists(verb: str) -> bool:
+    asked = [sys.executable, "-m", "provisioner", verb, "--help"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, timeout=30, check=False).returncode == 0
 
 
 def name_of(page: Path) -> str:
@@ -45,6 +55,17 @@ def test_every_file_a_page_names_or_links_is_there(page: Path) -> None:
     linked = [page.parent / target for target in LINK.findall(page.read_text(encoding="utf-8"))]
     named = [ROOT / code for code in code_in(page) if OUR_PATH.match(code) and "*" not in code]
     assert [str(path) for path in (*linked, *named) if not path.exists()] == []
+
+
+def test_every_command_a_page_names_is_one_of_the_command_line() -> None:
+    named = {verb for page in PAGES for code in code_in(page) for verb in COMMAND.findall(code)}
+    unknown = [verb for verb in sorted(named) if not command_exists(verb)]
+    assert unknown == []
+
+
+def test_a_command_that_does_not_exist_would_be_seen() -> None:
+    assert COMMAND.findall("$ provisioner run -c x.yaml") == ["run"]
+    assert not command_exists("no-such-command")
 
 
 def test_every_verb_of_the_makefile_is_in_the_reference_and_in_its_own_help() -> None:

@@ -41,6 +41,7 @@ FAULTS: tuple[tuple[Rule, str, str], ...] = (
     (purity.fork_risks, RUNTIME, "import subprocess"),
     (purity.fork_risks, RUNTIME, "import os\nos.fork()"),
     (purity.fork_risks, RUNTIME, "import trio\ntrio.lowlevel.open_process(['true'])"),
+    (purity.second_loops, RUNTIME, "from asyncio import gather"),
     (shape.long_files, RUNTIME, "x = 1\n" * 401),
     (shape.long_functions, CORE, f"def decide():  # long: no excuse here\n{LONG_BODY}"),
     (shape.long_functions, RUNTIME, f"def perform():\n{LONG_BODY}"),

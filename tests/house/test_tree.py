@@ -13,6 +13,7 @@ PRODUCT_RULES: tuple[Rule, ...] = (
     purity.impurities,
     purity.foreign_imports,
     purity.fork_risks,
+    purity.second_loops,
     shape.long_files,
     shape.long_functions,
     shape.gate_exemptions,
