@@ -61,7 +61,7 @@ class TemplateOverride:
         default=None, metadata=row(Form.SECTION, "How its time is charged.", of=BillingOverride)
     )
     lead_time: LeadTime | None = field(
-        default=None, metadata=row(Form.SECTION, "How long it takes from request to running.", of=LeadTime)
+        default=None, metadata=row(Form.SECTION, "Time from request to running.", of=LeadTime)
     )
     max_units: int | None = field(
         default=None, metadata=row(Form.COUNT, "Most units held at any time.", none_word="none")
@@ -137,7 +137,7 @@ class ProviderSettings:
     command: tuple[str, ...] = field(metadata=row(Form.COMMAND, "The program and its arguments; never a secret."))
     credentials: Credentials = field(
         default=Credentials(),
-        metadata=row(Form.SECTION, "Names of credentials that only this process may see.", of=Credentials),
+        metadata=row(Form.SECTION, "Names of credentials for this process alone.", of=Credentials),
     )
     config: Mapping[str, object] = field(
         factory=lambda: MappingProxyType({}),

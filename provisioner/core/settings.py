@@ -266,7 +266,7 @@ class Settings:
     )  # fmt: skip
     policy: PolicySettings = field(
         default=PolicySettings(),
-        metadata=row(Form.SECTION, "How purchases and give-backs are decided.", of=PolicySettings),
+        metadata=row(Form.SECTION, "How buying and returning is decided.", of=PolicySettings),
     )
     orphans: Orphans = field(
         default="report",

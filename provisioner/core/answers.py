@@ -1,0 +1,193 @@
+"""What a provider's word on a purchase comes to: instances are taken up whoever names them, and a No is weighed before it counts.
+
+Yes counts always. A No counts only if it was asked for after every frame of the token was closed, plus the late effect the provider
+declared (design §4); a No in answer to the only frame that ever carried the token is such a one.
+"""
+
+from typing import TypeVar
+
+from attrs import evolve
+
+from provisioner.core import instance as instance_life
+from provisioner.core import request as request_life
+from provisioner.core.events import Moment, Report, SeenInstance
+from provisioner.core.evolve import Draft
+from provisioner.core.facts import FactKind, InstanceFact, RequestFact
+from provisioner.core.ids import instance_id
+from provisioner.core.instance import InstanceState
+from provisioner.core.intake import want_plan
+from provisioner.core.model import Amounts, Kind, Place
+from provisioner.core.request import RequestState, RequestTrigger
+from provisioner.core.world import World
+
+_T = RequestTrigger
+MEMORY = "memory"
+
+
+def take_report(draft: Draft, report: Report, now: Moment, *, no_is_valid: bool) -> Draft:
+    """The draft with everything the report says: instances first, then the purchase's own state."""
+    request = draft.world.requests.get(report.request)
+    if request is None or request.token != report.token:
+        return draft
+    for seen in report.instances:
+        draft = take_instance(draft, request, seen, now)
+    request = _counted(draft.world, draft.world.requests[request.id], report)
+    draft = draft.put(FactKind.REQUEST, request.id, request)
+    return move_request(draft, request, trigger_of(request, report, no_is_valid=no_is_valid), now)
+
+
+def trigger_of(request: RequestFact, report: Report, *, no_is_valid: bool) -> RequestTrigger:
+    """What a report means for the life of its purchase."""
+    whole = request.made_units >= request.units
+    if report.outcome == "pending":
+        return _T.TAKEN
+    if report.outcome == "made" or (report.outcome == "not_made" and request.made_units > 0):
+        return _T.MADE_ALL if whole else _T.MADE_SHORT
+    if report.outcome == "not_made" and no_is_valid:
+        return _T.VALID_NO
+    if whole:
+        return _T.MADE_ALL
+    if request.state is RequestState.TAKEN:
+        return _T.FORGOTTEN
+    return _T.LOST
+
+
+def move_request(draft: Draft, request: RequestFact, trigger: RequestTrigger, now: Moment, reason: str = "") -> Draft:
+    """The draft in which the purchase has taken this step; where its table has none, only what was counted is kept."""
+    arc = request_life.step(request.state, trigger)
+    if arc is None:
+        return draft
+    moved = evolve(request, state=arc.next, reason=reason or arc.why)
+    if arc.next is not request.state:
+        moved = evolve(moved, state_at=now.at)
+        draft = want_plan(draft)
+    if arc.next is not RequestState.SENDING:
+        moved = evolve(moved, armed=False)
+    if arc.next in request_life.SETTLED and request.settled_at is None:
+        moved = evolve(moved, settled_at=now.at)
+    return draft.put(FactKind.REQUEST, moved.id, moved)
+
+
+def _counted(world: World, request: RequestFact, report: Report) -> RequestFact:
+    """The purchase with what is known to have been made under its token."""
+    known = [world.instances[i] for i in request.instances]
+    first_sizes = sum(i.units_made for i in known if i.kind is not Kind.REMNANT)
+    gone = max(request.gone_units, report.gone_units)
+    return evolve(request, made_units=first_sizes + gone, gone_units=gone, problems=report.problems or request.problems)
+
+
+def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
+    """The draft with one thing of this purchase taken up or brought up to date; a late one of a settled purchase is surplus."""
+    world = draft.world
+    id = instance_id(request.provider, seen.provider_id, request.token)
+    present = world.instances.get(id)
+    if present is not None:
+        return update_instance(draft, present, seen, now)
+    fact = _born(request, id, seen, now)
+    late = request.state in request_life.SETTLED and fact.state is not InstanceState.GONE
+    draft = draft.put(FactKind.INSTANCE, id, evolve(fact, surplus=late))
+    held = evolve(world.requests[request.id], instances=(*world.requests[request.id].instances, id))
+    draft = draft.put(FactKind.REQUEST, held.id, evolve(held, late=held.late or late))
+    return want_plan(draft)
+
+
+def _born(request: RequestFact, id: str, seen: SeenInstance, now: Moment) -> InstanceFact:
+    terms = request.terms
+    stated = instance_life.step(InstanceState.BOOTING, instance_life.said(seen.state))
+    fact = InstanceFact(
+        id=id,
+        provider=request.provider,
+        provider_id=seen.provider_id,
+        kind=seen.kind,
+        template=seen.template or request.template,
+        token=request.token,
+        request=request.id,
+        units=seen.units,
+        units_made=seen.units,
+        consumer=request.consumer,
+        shares=request.shares,
+        terms=terms,
+        requested_at=request.sent_at if request.sent_at is not None else request.planned_at,
+        made_at=seen.made_at if seen.made_at is not None else now.at,
+        state=stated.next if stated is not None else InstanceState.UNKNOWN,
+        state_at=now.at,
+        labels=terms.labels,
+        size=terms.size,
+        place=terms.place,
+    )
+    return _with_times(_with_words(fact, seen), now)
+
+
+def update_instance(draft: Draft, present: InstanceFact, seen: SeenInstance, now: Moment) -> Draft:
+    """The draft with an instance brought up to date; nothing is written where nothing changed."""
+    arc = instance_life.step(present.state, instance_life.said(seen.state))
+    fact = _with_words(present, seen)
+    if arc is not None and arc.next is not present.state:
+        fact = evolve(fact, state=arc.next, state_at=now.at, reason=seen.reason or arc.why)
+    fact = _with_times(fact, now)
+    if fact == present:
+        return draft
+    return want_plan(draft.put(FactKind.INSTANCE, fact.id, fact))
+
+
+def _with_words(fact: InstanceFact, seen: SeenInstance) -> InstanceFact:
+    """What the provider says now; what it leaves out stays as last said. Delivered size counts, not promised size."""
+    if fact.state is InstanceState.GONE:
+        return evolve(fact, charged_nanos=_either(seen.charged_nanos, fact.charged_nanos))
+    return evolve(
+        fact,
+        units=seen.units if seen.state != "gone" else fact.units,
+        name=seen.name or fact.name,
+        addresses=seen.addresses or fact.addresses,
+        place=_merged(seen.place, fact.place),
+        labels=seen.labels if seen.labels else fact.labels,
+        size=_delivered(seen.size, fact.terms.size) if seen.size else fact.size,
+        billed_from=_either(seen.billed_from, fact.billed_from),
+        billed_until=_either(seen.billed_until, fact.billed_until),
+        expires_at=_either(seen.expires_at, fact.expires_at),
+        charged_nanos=_either(seen.charged_nanos, fact.charged_nanos),
+        notice=seen.notice if seen.notice_stated else fact.notice,
+    )
+
+
+def _with_times(fact: InstanceFact, now: Moment) -> InstanceFact:
+    if fact.state is InstanceState.RUNNING and fact.running_at is None:
+        fact = evolve(fact, running_at=now.at)
+    if fact.state is InstanceState.GONE and fact.gone_at is None:
+        fact = evolve(fact, gone_at=now.at, drain=None)
+    return fact
+
+
+N = TypeVar("N")
+
+
+def _either(new: N | None, old: N | None) -> N | None:
+    return new if new is not None else old
+
+
+def _delivered(seen: Amounts, promised: Amounts) -> Amounts:
+    """The delivered size; of memory never more than what was planned with, which leaves room for the operating system."""
+    sizes = dict(promised) | {name: amount for name, amount in seen if name != MEMORY}
+    delivered_memory = dict(seen).get(MEMORY)
+    if delivered_memory is not None:
+        sizes[MEMORY] = min(delivered_memory, sizes.get(MEMORY, delivered_memory))
+    return tuple(sorted(sizes.items()))
+
+
+def _merged(new: Place | None, old: Place) -> Place:
+    if new is None:
+        return old
+    return Place(new.region or old.region, new.zone or old.zone, new.rack or old.rack)
+
+
+def no_is_valid(world: World, request: RequestFact, asked_boot_s: float) -> bool:
+    """Whether a No asked for at this moment counts: no frame of the token is open, and the late effect of the last one is over."""
+    seen = world.seen
+    if request.token in seen.frames_open or request.armed:
+        return False
+    process = seen.processes.get(request.provider)
+    description = world.descriptions.get(request.provider)
+    if process is None or description is None:
+        return False
+    closed = seen.frames_closed.get(request.token, process.since_boot_s)
+    return asked_boot_s >= closed + description.promises.late_effect_s

@@ -1,0 +1,152 @@
+"""decide(world, event, now, settings) → Decision: every event has one place here, and nothing else makes changes."""
+
+from attrs import evolve
+
+from provisioner.core import intake, intake_supply, listing, outcomes, owner, planner, providers
+from provisioner.core.events import (
+    CallEvent,
+    CameDue,
+    ClusterPushed,
+    DaemonStarted,
+    DemandPushed,
+    Described,
+    Event,
+    HealthSeen,
+    LateAnswer,
+    Listed,
+    Moment,
+    NoticeGiven,
+    PlanningDue,
+    ProcessEnded,
+    ProcessEvent,
+    ProcessNotSpawned,
+    ProcessSpawned,
+    ProviderHinted,
+    ProviderNotOpened,
+    ProviderOpened,
+    ReadFailed,
+    RequestAnswered,
+    RequestAsked,
+    ReturnAnswered,
+    SourceEvent,
+    SupplyPushed,
+)
+from provisioner.core.evolve import Decision, Draft
+from provisioner.core.facts import EpochFact, FactKind
+from provisioner.core.lease import PLANNER, provider_lease
+from provisioner.core.settings import Settings
+from provisioner.core.world import Seen, World
+
+
+def decide(world: World, event: Event, now: Moment, settings: Settings) -> Decision:
+    """What this event comes to; the world it is decided on stays as it is."""
+    return decided(world, event, now, settings).done()
+
+
+def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draft:
+    """The same as `decide`, with the world as it would be after it."""
+    draft = Draft(world)
+    match event:
+        case DaemonStarted():
+            return _started(draft, event, now, settings)
+        case CameDue(keys):
+            for key in keys:
+                draft = owner.advance(draft, key, now, settings)
+            return draft
+        case PlanningDue():
+            return planner.plan_pass(draft, now, settings)
+        case DemandPushed() | SupplyPushed() | ClusterPushed():
+            return _from_source(draft, event, now, settings)
+        case (
+            RequestAnswered()
+            | RequestAsked()
+            | ReturnAnswered()
+            | LateAnswer()
+            | Listed()
+            | Described()
+            | ReadFailed()
+            | NoticeGiven()
+        ):
+            return _from_call(draft, event, now, settings)
+        case (
+            ProcessSpawned()
+            | ProcessNotSpawned()
+            | ProviderOpened()
+            | ProviderNotOpened()
+            | ProcessEnded()
+            | HealthSeen()
+            | ProviderHinted()
+        ):
+            return _from_process(draft, event, now)
+
+
+def _from_source(draft: Draft, event: SourceEvent, now: Moment, settings: Settings) -> Draft:
+    match event:
+        case DemandPushed():
+            return intake.take_demand(draft, event, now, settings)
+        case SupplyPushed():
+            return intake_supply.take_supply(draft, event, now, settings)
+        case ClusterPushed(supply, demand):
+            return intake.take_demand(intake_supply.take_supply(draft, supply, now, settings), demand, now, settings)
+
+
+def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) -> Draft:
+    """An effect is in flight until its outcome is taken here."""
+    match event:
+        case RequestAnswered():
+            return outcomes.take_answer(outcomes.landed(draft, event.key), event, now, settings)
+        case RequestAsked():
+            return outcomes.take_asked(outcomes.landed(draft, event.key), event, now, settings)
+        case ReturnAnswered():
+            return outcomes.take_return_answer(outcomes.landed(draft, event.key), event, now, settings)
+        case LateAnswer():
+            return outcomes.take_late(draft, event, now)
+        case Listed():
+            return listing.take_listed(outcomes.landed(draft, event.key), event, now, settings)
+        case Described():
+            return providers.take_described(outcomes.landed(draft, event.key), event, now)
+        case ReadFailed():
+            return providers.take_read_failed(outcomes.landed(draft, event.key), event, now)
+        case NoticeGiven():
+            return _noticed(draft, event)
+
+
+def _from_process(draft: Draft, event: ProcessEvent, now: Moment) -> Draft:
+    match event:
+        case ProcessSpawned():
+            return providers.take_spawned(outcomes.landed(draft, event.key), event, now)
+        case ProcessNotSpawned():
+            return providers.take_not_spawned(outcomes.landed(draft, event.key), event, now)
+        case ProviderOpened():
+            return providers.take_opened(outcomes.landed(draft, event.key), event, now)
+        case ProviderNotOpened():
+            return providers.take_not_opened(outcomes.landed(draft, event.key), event, now)
+        case ProcessEnded():
+            landed = outcomes.landed(draft, event.stop_key) if event.stop_key is not None else draft
+            return providers.take_ended(landed, event, now)
+        case HealthSeen():
+            return providers.take_health(draft, event, now)
+        case ProviderHinted():
+            return providers.take_hint(draft, event, now)
+
+
+def _noticed(draft: Draft, event: NoticeGiven) -> Draft:
+    id = draft.world.by_provider_id.get((event.provider, event.provider_id))
+    instance = draft.world.live.get(id) if id is not None else None
+    if instance is None or instance.notice == event.notice:
+        return draft
+    noticed = evolve(instance, notice=None if event.notice.kind == "withdrawn" else event.notice)
+    return intake.want_plan(draft.put(FactKind.INSTANCE, instance.id, noticed), at_once=True)
+
+
+def _started(draft: Draft, event: DaemonStarted, now: Moment, settings: Settings) -> Draft:
+    """Each start takes a new epoch of every right to act, forgets what was only observed, and touches everything."""
+    epochs: dict[str, int] = {}
+    for lease in (PLANNER, *(provider_lease(p) for p in settings.providers)):
+        before = draft.world.epochs.get(lease)
+        epochs[lease] = (before.epoch if before is not None else 0) + 1
+        draft = draft.put(FactKind.EPOCH, lease, EpochFact(epochs[lease], event.holder))
+    draft = draft.see(Seen(started_boot_s=now.boot_s, epochs=draft.world.seen.epochs.update(epochs)))
+    for provider in settings.providers:
+        draft = draft.touch_provider(provider)
+    return draft

@@ -1,0 +1,130 @@
+"""What may have to be done outside, as a closed union of frozen values; derived from the world, never remembered beside it.
+
+An effect's key is (effect, record, carrier, n): equal keys are the same act and are never begun twice while one is in flight.
+"""
+
+from attrs import frozen
+
+
+@frozen
+class EffectKey:
+    """Names one act: the effect's name, the provider and the record it serves, the process that carries it, and the count of its repetitions."""
+
+    effect: str
+    provider: str
+    record: str
+    process: int
+    n: int
+
+
+@frozen
+class StartProcess:
+    """Start the provider's process; what an earlier daemon left of it must be proven gone first."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    epoch: int
+
+
+@frozen
+class OpenProvider:
+    """Send `initialize` to the process just recorded."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    epoch: int
+
+
+@frozen
+class StopProcess:
+    """End the provider's process by the stop ladder."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    reason: str
+
+
+@frozen
+class ReadDescription:
+    """Ask the provider to describe itself."""
+
+    key: EffectKey
+    provider: str
+    number: int
+
+
+@frozen
+class ReadList:
+    """Read the provider's whole list, page by page, in one pass."""
+
+    key: EffectKey
+    provider: str
+    number: int
+
+
+@frozen
+class ReadSome:
+    """Read the present state of named instances; never a proof of absence."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    refs: tuple[str, ...]
+
+
+@frozen
+class SendRequest:
+    """Write the request frame of one purchase, once, by the process it is bound to."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+    timeout_s: int
+
+
+@frozen
+class AskRequest:
+    """Ask for the outcome of one purchase; asks of one provider may travel in one frame."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+
+
+@frozen
+class SendReturn:
+    """Give named instances back; saying it again is harmless."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    return_id: str
+
+
+@frozen
+class AskReturn:
+    """Ask how a give-back stands; asks of one provider may travel in one frame."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    return_id: str
+
+
+Effect = (
+    StartProcess
+    | OpenProvider
+    | StopProcess
+    | ReadDescription
+    | ReadList
+    | ReadSome
+    | SendRequest
+    | AskRequest
+    | SendReturn
+    | AskReturn
+)

@@ -1,0 +1,367 @@
+"""What can happen, as a closed union in the past tense; every event is a frozen value that was translated and checked at the edge."""
+
+from attrs import frozen
+
+from provisioner.core.effects import EffectKey
+from provisioner.core.facts import Key
+from provisioner.core.model import Amounts, EntryState, Kind, Labels, Line, Notice, Place, Problem, Promises, SharedLimit, Template
+
+
+@frozen
+class Moment:
+    """When an event is decided: wall time (epoch seconds), boot clock (CLOCK_BOOTTIME seconds), and fresh random text for new ids."""
+
+    at: float
+    boot_s: float
+    seed: str
+
+
+@frozen
+class SeenMark:
+    """What a thing bears of a mark; parts that are not shown are None."""
+
+    cluster: str | None = None
+    lineage: str | None = None
+    provider: str | None = None
+    request: str | None = None
+    token: str | None = None
+    epoch: int | None = None
+
+
+@frozen
+class SeenInstance:
+    """One instance as a provider told of it in a report or a list."""
+
+    provider_id: str
+    kind: Kind
+    units: int
+    state: str
+    template: str | None = None
+    reason: str = ""
+    name: str | None = None
+    addresses: tuple[tuple[str, str], ...] = ()
+    place: Place | None = None
+    labels: Labels | None = None
+    size: Amounts | None = None
+    made_at: float | None = None
+    billed_from: float | None = None
+    billed_until: float | None = None
+    expires_at: float | None = None
+    charged_nanos: int | None = None
+    notice: Notice | None = None
+    notice_stated: bool = True
+    mark: SeenMark | None = None
+
+
+@frozen
+class Report:
+    """A provider's word on one purchase; `outcome` is pending, made, not_made or unknown (contract v2 §3)."""
+
+    request: str
+    token: str
+    outcome: str
+    instances: tuple[SeenInstance, ...] = ()
+    gone_units: int = 0
+    problems: tuple[Problem, ...] = ()
+    poll_after_s: int | None = None
+
+
+# --- what comes of a call ---------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Refusal:
+    """An error answer; `not_made` is whether it proves that nothing was made."""
+
+    problem: Problem
+    not_made: bool
+
+
+@frozen
+class NotWritten:
+    """Not one byte of the frame left; `reason` says why."""
+
+    reason: str
+
+
+@frozen
+class Lost:
+    """No answer will come: cut, timed out, process ended; what it asked for may have happened."""
+
+    reason: str
+
+
+# --- start and time ---------------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class DaemonStarted:
+    """The facts are loaded and exclusively ours; the epochs are taken by deciding this event."""
+
+    holder: str
+
+
+@frozen
+class CameDue:
+    """These records were touched or their time has come."""
+
+    keys: tuple[Key, ...]
+
+
+@frozen
+class PlanningDue:
+    """It is time for a planner pass."""
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class DemandPushed:
+    """A source said what it lacks."""
+
+    source: str
+    incarnation: int
+    revision: int
+    supply_revision: int | None
+    lines: tuple[Line, ...]
+
+
+@frozen
+class PushedEntry:
+    """One supply entry as the source sent it, not yet matched to an instance of ours."""
+
+    state: EntryState
+    instance: str | None = None
+    provider: str | None = None
+    provider_id: str | None = None
+    token: str | None = None
+    address: str | None = None
+    name: str | None = None
+    since: float | None = None
+    drain: str | None = None
+    in_use: int | None = None
+    size: Amounts = ()
+
+
+@frozen
+class SupplyPushed:
+    """A source said what it has."""
+
+    source: str
+    incarnation: int
+    revision: int
+    entries: tuple[PushedEntry, ...]
+
+
+@frozen
+class ClusterPushed:
+    """Both snapshots of one source in one commit; the supply comes first."""
+
+    supply: SupplyPushed
+    demand: DemandPushed
+
+
+# --- provider processes -----------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class ProcessSpawned:
+    """The process runs; nothing was sent to it yet."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+@frozen
+class ProcessNotSpawned:
+    """It could not be started."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    reason: str
+
+
+@frozen
+class ProviderOpened:
+    """The handshake is done."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    name: str
+    version: str
+    kinds: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    promises: Promises
+    state_id: str
+
+
+@frozen
+class ProviderNotOpened:
+    """The handshake failed; `error_class` is a contract error class, or `lost`."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    error_class: str
+    detail: str
+
+
+@frozen
+class ProcessEnded:
+    """The process and its group are reaped; `status` is the exit status, negative for a signal."""
+
+    provider: str
+    number: int
+    status: int
+    reason: str
+    stop_key: EffectKey | None = None
+
+
+@frozen
+class HealthSeen:
+    """An answer to ping, or its absence (`quiet`)."""
+
+    provider: str
+    number: int
+    health: str
+    problem: Problem | None = None
+
+
+@frozen
+class Described:
+    """The provider's whole description."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    revision: str
+    digest: str
+    templates: tuple[Template, ...]
+    limits: tuple[SharedLimit, ...]
+
+
+@frozen
+class Listed:
+    """One pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame was written."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    begun_boot_s: float
+    complete: bool
+    age_s: int
+    instances: tuple[SeenInstance, ...]
+    named: tuple[str, ...] = ()
+    not_found: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@frozen
+class ReadFailed:
+    """A description or a list could not be read; it says nothing about anything."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    what: str
+    outcome: Refusal | Lost | NotWritten
+
+
+@frozen
+class ProviderHinted:
+    """A `changed` notification: worth asking again."""
+
+    provider: str
+    number: int
+    what: tuple[str, ...]
+    instances: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+
+
+@frozen
+class NoticeGiven:
+    """The far side warned of one instance."""
+
+    provider: str
+    number: int
+    provider_id: str
+    notice: Notice
+
+
+# --- purchases and give-backs -----------------------------------------------------------------------------------------------------
+
+
+@frozen
+class RequestAnswered:
+    """What came of one request frame."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+    outcome: Report | Refusal | NotWritten | Lost
+
+
+@frozen
+class RequestAsked:
+    """What came of asking for one purchase; `asked_boot_s` is when the question was written."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+    asked_boot_s: float
+    outcome: Report | Refusal | NotWritten | Lost
+
+
+@frozen
+class LateAnswer:
+    """An answer to a request frame whose outcome had been given up: a Yes in it still counts."""
+
+    provider: str
+    number: int
+    request: str
+    report: Report
+
+
+@frozen
+class ItemWord:
+    """The provider's word on one item of a give-back (contract v2 §4, return)."""
+
+    provider_id: str
+    state: str
+    units: int | None = None
+    problem: Problem | None = None
+
+
+@frozen
+class ReturnWords:
+    """The provider's words on a give-back; `known` is False if it does not know that return at all."""
+
+    items: tuple[ItemWord, ...]
+    known: bool = True
+
+
+@frozen
+class ReturnAnswered:
+    """What came of a return frame, or of asking for it (`asked`)."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    return_id: str
+    asked: bool
+    outcome: ReturnWords | Refusal | NotWritten | Lost
+
+
+SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
+CallEvent = RequestAnswered | RequestAsked | ReturnAnswered | LateAnswer | Listed | Described | ReadFailed | NoticeGiven
+ProcessEvent = ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
+Event = DaemonStarted | CameDue | PlanningDue | SourceEvent | CallEvent | ProcessEvent

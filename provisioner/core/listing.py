@@ -1,0 +1,171 @@
+"""What a provider's list comes to: things are brought up to date or adopted by token, and complete lists prove absence, two of them a No.
+
+A thing whose token no fact holds is a stranger: counted and shown, never touched.
+"""
+
+from attrs import evolve
+from immutables import Map
+
+from provisioner.core import answers
+from provisioner.core.events import Listed, Moment, SeenInstance
+from provisioner.core.evolve import Draft
+from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact
+from provisioner.core.instance import InstanceState, InstanceTrigger
+from provisioner.core.instance import step as instance_step
+from provisioner.core.intake import want_plan
+from provisioner.core.model import Promises, ReturnItem
+from provisioner.core.providers import is_present
+from provisioner.core.request import RequestState, RequestTrigger
+from provisioner.core.settings import Settings
+from provisioner.core.world import ListView
+
+STRANGERS_KEPT = 100
+
+
+def take_listed(draft: Draft, event: Listed, now: Moment, settings: Settings) -> Draft:
+    """The draft with one pass over the list, or over named instances, taken in."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    strangers: list[str] = []
+    for seen in event.instances:
+        known, draft = _take(draft, event.provider, seen, now)
+        if not known:
+            strangers.append(seen.provider_id)
+    if event.named:
+        return _named_read(draft, event, now)
+    draft = _remember(draft, event, tuple(strangers[:STRANGERS_KEPT]), now, settings)
+    return _prove_absence(draft, event, now) if event.complete else draft
+
+
+def _take(draft: Draft, provider: str, seen: SeenInstance, now: Moment) -> tuple[bool, Draft]:
+    world = draft.world
+    id = world.by_provider_id.get((provider, seen.provider_id))
+    if id is not None:
+        return True, answers.update_instance(draft, world.instances[id], seen, now)
+    token = seen.mark.token if seen.mark is not None else None
+    request_id = world.by_token.get(token) if token is not None else None
+    request = world.requests.get(request_id) if request_id is not None else None
+    if request is None or request.provider != provider:
+        return False, draft
+    return True, _adopt(draft, request, seen, now)
+
+
+def _adopt(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
+    """A Yes counts from any source, in any state."""
+    draft = answers.take_instance(draft, request, seen, now)
+    known = draft.world.requests[request.id]
+    made = sum(draft.world.instances[i].units_made for i in known.instances) + known.gone_units
+    known = evolve(known, made_units=made)
+    draft = draft.put(FactKind.REQUEST, known.id, known)
+    trigger = RequestTrigger.MADE_ALL if made >= known.units else RequestTrigger.YES
+    return answers.move_request(draft, known, trigger, now)
+
+
+def _named_read(draft: Draft, event: Listed, now: Moment) -> Draft:
+    seen = draft.world.seen
+    wanted = seen.wanted.get(event.provider, frozenset()) - frozenset(event.named)
+    draft = draft.see(evolve(seen, wanted=seen.wanted.set(event.provider, wanted)))
+    promises = _promises(draft, event.provider)
+    for ref in event.not_found:
+        id = draft.world.by_provider_id.get((event.provider, ref))
+        instance = draft.world.live.get(id) if id is not None else None
+        if instance is not None and not_found_is_gone(instance, promises, now):
+            draft = prove_gone(draft, instance, InstanceTrigger.SAID_GONE, now)
+    return draft.touch(Key(FactKind.PROCESS, event.provider))
+
+
+def not_found_is_gone(instance: InstanceFact, promises: Promises, now: Moment) -> bool:
+    """Whether the provider's promise makes "not found" a proof for a thing of this age."""
+    after = promises.not_found_gone_after_s
+    return after is not None and now.at - instance.made_at > after
+
+
+def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Moment, settings: Settings) -> Draft:
+    seen = draft.world.seen
+    before = seen.lists.get(event.provider, ListView())
+    view = ListView(
+        complete_begun_boot_s=event.begun_boot_s if event.complete else before.complete_begun_boot_s,
+        next_boot_s=now.boot_s + settings.list_every_s,
+        passes=before.passes + 1,
+        strangers=strangers,
+    )
+    draft = draft.see(evolve(seen, lists=seen.lists.set(event.provider, view)))
+    return draft.touch(Key(FactKind.PROCESS, event.provider))
+
+
+def _prove_absence(draft: Draft, event: Listed, now: Moment) -> Draft:
+    promises = _promises(draft, event.provider)
+    read_at = event.begun_boot_s - event.age_s
+    listed = frozenset(s.provider_id for s in event.instances)
+    tokens = frozenset(s.mark.token for s in event.instances if s.mark is not None and s.mark.token is not None)
+    if promises.list_covers == "far_side":
+        for request in tuple(draft.world.open_requests.values()):
+            if request.provider == event.provider and request.state is RequestState.UNKNOWN:
+                draft = _weigh_no(draft, request, tokens, read_at, promises, now)
+    for giveback in tuple(draft.world.open_returns.values()):
+        if giveback.provider == event.provider:
+            draft = _confirm_returned(draft, giveback, listed, read_at, promises, now)
+    return draft
+
+
+def _weigh_no(
+    draft: Draft, request: RequestFact, tokens: frozenset[str], read_at: float, promises: Promises, now: Moment
+) -> Draft:
+    """Two complete lists further apart than the list delay, both begun after the frames closed, are a No."""
+    seen = draft.world.seen
+    if request.token in tokens or request.instances or not answers.no_is_valid(draft.world, request, read_at):
+        return draft.see(evolve(seen, absent_since=_without(draft, request.id)))
+    first = seen.absent_since.get(request.id)
+    if first is None:
+        return draft.see(evolve(seen, absent_since=seen.absent_since.set(request.id, read_at)))
+    if read_at - first <= promises.list_delay_s:
+        return draft
+    draft = draft.see(evolve(seen, absent_since=_without(draft, request.id)))
+    why = "absent from two complete lists begun after every frame was closed"
+    return answers.move_request(draft, request, RequestTrigger.VALID_NO, now, why)
+
+
+def _without(draft: Draft, request: str) -> Map[str, float]:
+    found = draft.world.seen.absent_since
+    return found.delete(request) if request in found else found
+
+
+def _confirm_returned(
+    draft: Draft, giveback: ReturnFact, listed: frozenset[str], read_at: float, promises: Promises, now: Moment
+) -> Draft:
+    """What a provider that does not observe called returned is gone once a later complete list lacks it."""
+    for item in giveback.items:
+        instance = draft.world.live.get(item.instance)
+        if instance is None or item.state != "returned" or item.provider_id in listed:
+            continue
+        said_boot_s = now.boot_s - (now.at - (instance.return_accepted_at or now.at))
+        if read_at > said_boot_s + promises.list_delay_s:
+            draft = prove_gone(draft, instance, InstanceTrigger.RETURN_PROVEN, now)
+            draft = draft.touch(Key(FactKind.RETURN, giveback.id))
+    return draft
+
+
+def prove_gone(draft: Draft, instance: InstanceFact, trigger: InstanceTrigger, now: Moment) -> Draft:
+    """The draft in which an instance is gone for good."""
+    arc = instance_step(instance.state, trigger)
+    if arc is None or arc.next is not InstanceState.GONE:
+        return draft
+    gone = evolve(instance, state=arc.next, state_at=now.at, gone_at=now.at, reason=instance.reason or arc.why, drain=None)
+    return want_plan(draft.put(FactKind.INSTANCE, gone.id, gone))
+
+
+def items_left(draft: Draft, giveback: ReturnFact) -> tuple[ReturnItem, ...]:
+    """The items whose instances are not proven gone (or not yet down to what is kept)."""
+    return tuple(i for i in giveback.items if not _is_settled(draft, i))
+
+
+def _is_settled(draft: Draft, item: ReturnItem) -> bool:
+    instance = draft.world.instances.get(item.instance)
+    if instance is None or instance.state is InstanceState.GONE:
+        return True
+    return item.keep > 0 and item.state == "returned" and instance.units <= item.keep
+
+
+def _promises(draft: Draft, provider: str) -> Promises:
+    description = draft.world.descriptions.get(provider)
+    return description.promises if description is not None else Promises()

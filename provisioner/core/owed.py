@@ -1,0 +1,200 @@
+"""What is owed to the outside: derived from the world, record by record, never remembered beside it; and when to look again.
+
+It decides nothing: everything here was decided before and is a fact. What is in flight already is left out.
+"""
+
+from attrs import field, frozen
+
+from provisioner.core.effects import (
+    AskRequest,
+    AskReturn,
+    Effect,
+    EffectKey,
+    OpenProvider,
+    ReadDescription,
+    ReadList,
+    ReadSome,
+    SendRequest,
+    SendReturn,
+    StartProcess,
+    StopProcess,
+)
+from provisioner.core.events import Moment
+from provisioner.core.facts import FactKind, Key, RequestFact, ReturnFact
+from provisioner.core.giveback import ReturnState
+from provisioner.core.model import Carrier
+from provisioner.core.owner import boot_read_at, may_buy, may_resend
+from provisioner.core.process import ProcessState
+from provisioner.core.providers import ALIVE, epoch_of, view_of
+from provisioner.core.request import ASKED, RequestState
+from provisioner.core.settings import Settings
+from provisioner.core.world import Ask, ListView, ProcessView, World
+
+READ_SOME_MOST = 1000
+
+
+@frozen
+class Owed:
+    """What one record owes now, and when time alone will change that (boot clock; None: never by time)."""
+
+    effects: tuple[Effect, ...] = ()
+    wake_boot_s: float | None = None
+
+
+@frozen
+class _Sum:
+    effects: list[Effect] = field(factory=list)
+    wakes: list[float] = field(factory=list)
+
+    def done(self) -> Owed:
+        return Owed(tuple(self.effects), min(self.wakes) if self.wakes else None)
+
+
+NOTHING_OWED = Owed()
+
+
+def owed(world: World, key: Key, now: Moment, settings: Settings) -> Owed:
+    """What this record owes, without what is in flight."""
+    found = owed_in_any_case(world, key, now, settings)
+    in_flight = world.seen.in_flight
+    fresh = tuple(e for e in found.effects if e.key not in in_flight)
+    return found if len(fresh) == len(found.effects) else Owed(fresh, found.wake_boot_s)
+
+
+def owed_in_any_case(world: World, key: Key, now: Moment, settings: Settings) -> Owed:
+    """What this record owes, in flight or not; asked again right before a frame is written."""
+    match key.kind:
+        case FactKind.REQUEST if key.id in world.open_requests:
+            return _of_request(world, world.open_requests[key.id], now, settings)
+        case FactKind.RETURN if key.id in world.open_returns:
+            return _of_return(world, world.open_returns[key.id], now)
+        case FactKind.INSTANCE if key.id in world.live:
+            return Owed((), boot_read_at(world, world.live[key.id], now))
+        case FactKind.PROCESS if key.id in settings.providers:
+            return _of_process(world, key.id, now)
+        case _:
+            return NOTHING_OWED
+
+
+def record_of(effect: Effect) -> Key:
+    """The record an effect serves."""
+    match effect:
+        case SendRequest() | AskRequest():
+            return Key(FactKind.REQUEST, effect.request)
+        case SendReturn() | AskReturn():
+            return Key(FactKind.RETURN, effect.return_id)
+        case StartProcess() | OpenProvider() | StopProcess() | ReadDescription() | ReadList() | ReadSome():
+            return Key(FactKind.PROCESS, effect.provider)
+
+
+def _wall(now: Moment, at: float) -> float:
+    """The boot clock's reading at a wall time."""
+    return now.boot_s + (at - now.at)
+
+
+def _of_request(world: World, request: RequestFact, now: Moment, settings: Settings) -> Owed:
+    view = view_of(world, request.provider)
+    if request.state is RequestState.PLANNED:
+        wakes = [_wall(now, request.send_by)]
+        if now.boot_s < view.throttled_until_boot_s:
+            wakes.append(view.throttled_until_boot_s)
+        elif may_buy(world, request.provider, now, settings):
+            wakes.append(now.boot_s)
+        return Owed((), min(wakes))
+    if view.state not in ALIVE:
+        return NOTHING_OWED
+    if request.armed:
+        return _send(world, request, view, settings)
+    if request.state not in ASKED:
+        return NOTHING_OWED
+    ask = world.seen.asks.get(request.id, Ask())
+    if now.boot_s < ask.next_boot_s:
+        soon = may_resend(world, request, now) and request.state is RequestState.UNKNOWN
+        return Owed((), now.boot_s if soon else ask.next_boot_s)
+    key = EffectKey("ask_request", request.provider, request.id, view.number, ask.tries)
+    return Owed((AskRequest(key, request.provider, view.number, request.id),))
+
+
+def _send(world: World, request: RequestFact, view: ProcessView, settings: Settings) -> Owed:
+    if request.carrier != Carrier(epoch_of(world, request.provider), view.number):
+        return NOTHING_OWED
+    key = EffectKey("send_request", request.provider, request.id, view.number, request.frames)
+    timeout_s = _answer_s(world, request.provider, "request", settings)
+    return Owed((SendRequest(key, request.provider, view.number, request.id, timeout_s),))
+
+
+def _answer_s(world: World, provider: str, method: str, settings: Settings) -> int:
+    description = world.descriptions.get(provider)
+    promised = description.promises.answer_s.get(method, 60) if description is not None else 60
+    return max(1, min(promised, int(settings.providers[provider].limits.call_s)))
+
+
+def _of_return(world: World, giveback: ReturnFact, now: Moment) -> Owed:
+    view = view_of(world, giveback.provider)
+    if view.state not in ALIVE:
+        return NOTHING_OWED
+    match giveback.state:
+        case ReturnState.PLANNED:
+            return Owed((), now.boot_s)
+        case ReturnState.SENDING:
+            if giveback.carrier != Carrier(epoch_of(world, giveback.provider), view.number):
+                return Owed((), now.boot_s)
+            if now.at < giveback.after_at:
+                return Owed((), _wall(now, giveback.after_at))
+            key = EffectKey("send_return", giveback.provider, giveback.id, view.number, giveback.frames)
+            return Owed((SendReturn(key, giveback.provider, view.number, giveback.id),))
+        case ReturnState.TAKEN:
+            ask = world.seen.asks.get(giveback.id, Ask())
+            if now.boot_s < ask.next_boot_s:
+                return Owed((), ask.next_boot_s)
+            key = EffectKey("ask_return", giveback.provider, giveback.id, view.number, ask.tries)
+            return Owed((AskReturn(key, giveback.provider, view.number, giveback.id),))
+        case ReturnState.RETURNED | ReturnState.DROPPED:
+            return NOTHING_OWED
+
+
+def _of_process(world: World, provider: str, now: Moment) -> Owed:
+    view = view_of(world, provider)
+    epoch = epoch_of(world, provider)
+    fact = world.processes.get(provider)
+    match view.state:
+        case ProcessState.ABSENT:
+            number = (fact.number if fact is not None else 0) + 1
+            key = EffectKey("start_process", provider, provider, number, 0)
+            return Owed((StartProcess(key, provider, number, epoch),) if epoch else ())
+        case ProcessState.HANDSHAKING:
+            recorded = fact is not None and fact.number == view.number
+            key = EffectKey("open_provider", provider, provider, view.number, 0)
+            return Owed((OpenProvider(key, provider, view.number, epoch),) if recorded else ())
+        case ProcessState.STOPPING:
+            key = EffectKey("stop_process", provider, provider, view.number, 0)
+            return Owed((StopProcess(key, provider, view.number, view.last_end),))
+        case ProcessState.BACKING_OFF | ProcessState.QUARANTINED:
+            return Owed((), view.wait_until_boot_s)
+        case ProcessState.READY | ProcessState.DEGRADED:
+            return _reads(world, provider, view, now)
+        case ProcessState.STARTING:
+            return NOTHING_OWED
+        case ProcessState.PARKED:
+            key = EffectKey("stop_process", provider, provider, view.number, 0)
+            return Owed((StopProcess(key, provider, view.number, view.last_end),) if view.is_running else ())
+
+
+def _reads(world: World, provider: str, view: ProcessView, now: Moment) -> Owed:
+    found = _Sum()
+    lists = world.seen.lists.get(provider, ListView())
+    if now.boot_s >= view.describe_after_boot_s:
+        key = EffectKey("read_description", provider, provider, view.number, 0)
+        found.effects.append(ReadDescription(key, provider, view.number))
+    else:
+        found.wakes.append(view.describe_after_boot_s)
+    if now.boot_s >= lists.next_boot_s:
+        key = EffectKey("read_list", provider, provider, view.number, 0)
+        found.effects.append(ReadList(key, provider, view.number))
+    else:
+        found.wakes.append(lists.next_boot_s)
+    refs = tuple(sorted(world.seen.wanted.get(provider, frozenset())))[:READ_SOME_MOST]
+    if refs:
+        key = EffectKey("read_some", provider, provider, view.number, 0)
+        found.effects.append(ReadSome(key, provider, view.number, refs))
+    return found.done()

@@ -1,0 +1,263 @@
+"""What the owner of a provider does with a record that was touched or whose time has come: the steps that need no news from outside.
+
+It moves purchases into the hands of a process, closes what a dead process carried, honours wishes, and ends drains that work has ended.
+It must not decide what to buy or what to give back.
+"""
+
+from attrs import evolve
+
+from provisioner.core import answers, outcomes
+from provisioner.core import giveback as giveback_life
+from provisioner.core import process as process_life
+from provisioner.core import request as request_life
+from provisioner.core.events import Moment
+from provisioner.core.evolve import Draft
+from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact, WishKind
+from provisioner.core.giveback import ReturnState, ReturnTrigger
+from provisioner.core.instance import InstanceState, InstanceTrigger
+from provisioner.core.instance import step as instance_step
+from provisioner.core.intake import want_plan
+from provisioner.core.model import Carrier, DrainKind, EntryState, SupplyEntry
+from provisioner.core.process import ProcessState, ProcessTrigger
+from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
+from provisioner.core.request import RequestState, RequestTrigger
+from provisioner.core.settings import Settings
+from provisioner.core.world import Ask, ProcessView, World
+
+TRUSTED_TOKENS = frozenset({"exact", "at_most_once"})
+BOOT_ASK_FIRST_S, BOOT_ASK_MOST_S = 2.0, 60.0
+
+_T = RequestTrigger
+
+
+def advance(draft: Draft, key: Key, now: Moment, settings: Settings) -> Draft:
+    """The draft after the steps this record can take by itself now."""
+    world = draft.world
+    match key.kind:
+        case FactKind.REQUEST if key.id in world.open_requests:
+            return _request(draft, world.open_requests[key.id], now, settings)
+        case FactKind.RETURN if key.id in world.open_returns:
+            return _return(draft, world.open_returns[key.id], now, settings)
+        case FactKind.INSTANCE if key.id in world.live:
+            return _instance(draft, world.live[key.id], now)
+        case FactKind.WISH if key.id in world.wishes:
+            return _wish(draft, key.id, now)
+        case FactKind.PROCESS:
+            return _process(draft, key.id, now)
+        case _:
+            return draft
+
+
+# --- purchases --------------------------------------------------------------------------------------------------------------------
+
+
+def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
+    match request.state:
+        case RequestState.PLANNED:
+            return _planned(draft, request, now, settings)
+        case RequestState.SENDING:
+            return draft if _is_carried(draft.world, request) else answers.move_request(draft, request, _T.CARRIER_GONE, now)
+        case RequestState.UNKNOWN:
+            return _unknown(draft, request, now)
+        case _:
+            return draft
+
+
+def _planned(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
+    if now.at >= request.send_by:
+        return answers.move_request(draft, request, _T.TOO_LATE, now)
+    if not may_buy(draft.world, request.provider, now, settings):
+        return draft
+    carrier = Carrier(epoch_of(draft.world, request.provider), view_of(draft.world, request.provider).number)
+    bound = evolve(request, carrier=carrier, frames=1, armed=True, mark_epoch=carrier.epoch, sent_at=now.at)
+    return answers.move_request(draft, bound, _T.CARRIER_READY, now)
+
+
+def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> bool:
+    """Whether a purchase may be handed to the provider's process now: ready, asked first for what was open, a slot free."""
+    view = view_of(world, provider)
+    if view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
+        return False
+    if not _first_answers_are_in(world, provider):
+        return False
+    description = world.descriptions.get(provider)
+    if description is None:
+        return False
+    unsettled = [r for r in world.open_requests.values() if r.provider == provider and r.state is not RequestState.PLANNED]
+    if description.promises.token_replay not in TRUSTED_TOKENS:
+        return not unsettled
+    sending = sum(1 for r in unsettled if r.armed)
+    return sending < min(description.promises.in_flight, settings.providers[provider].limits.calls)
+
+
+def _first_answers_are_in(world: World, provider: str) -> bool:
+    """After a start nothing is bought before what was open has been asked for once and the list was begun (contract v2 §9, restart)."""
+    begun = world.seen.lists.get(provider)
+    listing = any(k.provider == provider and k.effect == "read_list" for k in world.seen.in_flight)
+    if not listing and (begun is None or begun.next_boot_s == 0.0):
+        return False
+    return all(
+        world.seen.asks.get(r.id, Ask()).tries > 0 or r.armed
+        for r in world.open_requests.values()
+        if r.provider == provider and r.state in request_life.ASKED
+    )
+
+
+def _is_carried(world: World, request: RequestFact) -> bool:
+    view = view_of(world, request.provider)
+    mine = Carrier(epoch_of(world, request.provider), view.number)
+    return request.carrier == mine and view.state in (*ALIVE, ProcessState.STOPPING)
+
+
+def _unknown(draft: Draft, request: RequestFact, now: Moment) -> Draft:
+    if request.armed and not _is_carried(draft.world, request):
+        return answers.move_request(draft, request, _T.CARRIER_GONE, now)
+    if request.armed:
+        return draft
+    ends_s = _promise_ends_s(draft.world, request)
+    if ends_s is not None and request.sent_at is not None and now.at > request.sent_at + ends_s:
+        why = f"nothing under this token was seen for {ends_s} s: the provider promised that it ends by itself by then"
+        return answers.move_request(draft, request, _T.VALID_NO, now, why)
+    if not may_resend(draft.world, request, now):
+        return draft
+    carrier = Carrier(epoch_of(draft.world, request.provider), view_of(draft.world, request.provider).number)
+    seen = draft.world.seen
+    if request.id in seen.absent_since:
+        draft = draft.see(evolve(seen, absent_since=seen.absent_since.delete(request.id)))
+    again = evolve(request, carrier=carrier, frames=request.frames + 1)
+    draft = answers.move_request(draft, again, _T.RESEND, now)
+    return draft.put(FactKind.REQUEST, again.id, evolve(draft.world.requests[again.id], armed=True))
+
+
+def _promise_ends_s(world: World, request: RequestFact) -> int | None:
+    description = world.descriptions.get(request.provider)
+    return description.promises.unknown_ends_s if description is not None and not request.instances else None
+
+
+def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
+    """Whether an unknown purchase may be said again, byte for byte: token trusted and alive, asked first, wanted, in time, no frame open."""
+    description = world.descriptions.get(request.provider)
+    view = view_of(world, request.provider)
+    if description is None or view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
+        return False
+    promises = description.promises
+    if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:
+        return False
+    alive = request.sent_at is not None and now.at < request.sent_at + promises.token_lifetime_s
+    asked = world.seen.asks.get(request.id, Ask()).tries > 0
+    return alive and asked and now.at < request.send_by and _is_wanted(world, request)
+
+
+def _is_wanted(world: World, request: RequestFact) -> bool:
+    """Whether a line it was bought for still stands."""
+    for share in request.shares:
+        demand = world.demands.get(share.source)
+        if demand is not None and any(line.id == share.line for line in demand.lines):
+            return True
+    return False
+
+
+# --- give-backs, instances, wishes ------------------------------------------------------------------------------------------------
+
+
+def _return(draft: Draft, giveback: ReturnFact, now: Moment, settings: Settings) -> Draft:
+    draft = outcomes.settle_return(draft, giveback.id, now, settings, answered=False)
+    if giveback.id not in draft.world.open_returns:
+        return draft
+    view = view_of(draft.world, giveback.provider)
+    if view.state not in ALIVE:
+        return draft
+    carrier = Carrier(epoch_of(draft.world, giveback.provider), view.number)
+    if giveback.state is ReturnState.PLANNED:
+        return _send_return(draft, giveback, carrier, now)
+    if giveback.state is ReturnState.SENDING and giveback.carrier != carrier:
+        return draft.put(FactKind.RETURN, giveback.id, evolve(giveback, carrier=carrier, frames=giveback.frames + 1))
+    return draft
+
+
+def _send_return(draft: Draft, giveback: ReturnFact, carrier: Carrier, now: Moment) -> Draft:
+    """From the sending on, an instance given back whole never serves again."""
+    arc = giveback_life.step(giveback.state, ReturnTrigger.CARRIER_READY)
+    if arc is None:
+        return draft
+    sent = evolve(giveback, state=arc.next, state_at=now.at, carrier=carrier, frames=1)
+    draft = draft.put(FactKind.RETURN, sent.id, sent)
+    for item in sent.items:
+        instance = draft.world.live.get(item.instance)
+        step = instance_step(instance.state, InstanceTrigger.RETURN_SENT) if instance is not None and item.keep == 0 else None
+        if instance is not None and step is not None:
+            draft = draft.put(FactKind.INSTANCE, instance.id, evolve(instance, state=step.next, state_at=now.at, reason=sent.why))
+    return draft
+
+
+def _instance(draft: Draft, instance: InstanceFact, now: Moment) -> Draft:
+    draft = _end_ask_drain(draft, instance)
+    due_boot_s = boot_read_at(draft.world, instance, now)
+    if due_boot_s is None or now.boot_s < due_boot_s:
+        return draft
+    seen = draft.world.seen
+    tries = seen.asks.get(instance.id, Ask()).tries
+    pause = min(BOOT_ASK_FIRST_S * 2**tries, BOOT_ASK_MOST_S)
+    wanted = seen.wanted.get(instance.provider, frozenset()) | {instance.provider_id}
+    asks = seen.asks.set(instance.id, Ask(tries + 1, now.boot_s + pause))
+    draft = draft.see(evolve(seen, wanted=seen.wanted.set(instance.provider, wanted), asks=asks))
+    return draft.touch(Key(FactKind.PROCESS, instance.provider))
+
+
+def boot_read_at(world: World, instance: InstanceFact, now: Moment) -> float | None:
+    """When a booting instance is read next, by the boot clock: first when it typically runs, then at growing pauses; None if it need not."""
+    if instance.state not in (InstanceState.BOOTING, InstanceState.UNKNOWN):
+        return None
+    ask = world.seen.asks.get(instance.id)
+    if ask is not None:
+        return ask.next_boot_s
+    return now.boot_s + instance.made_at + max(1, instance.terms.lead_typical_s) - now.at
+
+
+def _end_ask_drain(draft: Draft, instance: InstanceFact) -> Draft:
+    """Work ends a drain that only asked."""
+    if instance.drain is None or instance.drain.kind is not DrainKind.ASK or instance.return_id is not None:
+        return draft
+    entry = entry_of(draft.world, instance)
+    if entry is None or entry.state is not EntryState.BUSY:
+        return draft
+    return want_plan(draft.put(FactKind.INSTANCE, instance.id, evolve(instance, drain=None)))
+
+
+def entry_of(world: World, instance: InstanceFact) -> SupplyEntry | None:
+    """What the source of an instance said of it last."""
+    for source in dict.fromkeys(share.source for share in instance.shares):
+        supply = world.supplies.get(source)
+        for entry in supply.entries if supply is not None else ():
+            if entry.instance == instance.id:
+                return entry
+    return None
+
+
+def _wish(draft: Draft, id: str, now: Moment) -> Draft:
+    """A wish is deleted in the commit that honours it, also where there is nothing left to do."""
+    wish = draft.world.wishes[id]
+    draft = draft.put(FactKind.WISH, id, None)
+    instance = draft.world.live.get(wish.target)
+    if instance is None or instance.return_id is not None:
+        return draft
+    match wish.kind:
+        case WishKind.DRAIN:
+            is_weaker = instance.drain is not None and instance.drain.kind is DrainKind.FIRM
+            drained = instance if is_weaker else evolve(instance, drain=wish.drain)
+            return draft.put(FactKind.INSTANCE, instance.id, drained)
+        case WishKind.REOPEN:
+            return draft.put(FactKind.INSTANCE, instance.id, evolve(instance, drain=None))
+
+
+def _process(draft: Draft, provider: str, now: Moment) -> Draft:
+    """A pause that is over ends; what it waited for is owed again."""
+    view = draft.world.seen.processes.get(provider, ProcessView())
+    waiting = view.state in (ProcessState.BACKING_OFF, ProcessState.QUARANTINED)
+    if not waiting or now.boot_s < view.wait_until_boot_s:
+        return draft
+    arc = process_life.step(view.state, ProcessTrigger.WAITED)
+    crashes = () if view.state is ProcessState.QUARANTINED else view.crashes_boot_s
+    if arc is None:
+        return draft
+    return with_view(draft, provider, evolve(view, state=arc.next, since_boot_s=now.boot_s, crashes_boot_s=crashes))

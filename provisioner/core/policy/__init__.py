@@ -1,0 +1,1 @@
+"""Policy: one question a file, each a pure function over frozen views."""

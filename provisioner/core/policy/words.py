@@ -1,0 +1,74 @@
+"""The words policy answers in: what to buy, drop, drain, reopen and give back, and how every line stands; values only."""
+
+from attrs import frozen
+
+from provisioner.core.model import DrainKind, Kind, Price, Rejected, Share, Terms
+from provisioner.core.reasons import Reason
+from provisioner.core.world import LineStatus
+
+
+@frozen
+class Purchase:
+    """One purchase to plan: `units` in the template's unit, for these shares, on these terms; the money it may cost at worst."""
+
+    provider: str
+    template: str
+    kind: Kind
+    units: int
+    min_units: int
+    consumer: str
+    shares: tuple[Share, ...]
+    terms: Terms
+    price_cap: Price | None
+    reserve_nanos: int
+    reason: Reason
+    rejected: tuple[Rejected, ...] = ()
+
+
+@frozen
+class Drop:
+    """A planned purchase, never sent, that nobody wants any more."""
+
+    request: str
+    reason: Reason
+
+
+@frozen
+class DrainChoice:
+    """An instance that is to take no new work."""
+
+    instance: str
+    kind: DrainKind
+    reason: Reason
+    deadline_at: float | None = None
+
+
+@frozen
+class ReopenChoice:
+    """A drained or draining instance that may take work again."""
+
+    instance: str
+    reason: Reason
+
+
+@frozen
+class GiveBack:
+    """Named instances of one provider to return together; `why` is the contract's word (idle, orphan, never_joined, surplus, operator)."""
+
+    provider: str
+    instances: tuple[str, ...]
+    why: str
+    reason: Reason
+
+
+@frozen
+class Plan:
+    """The outcome of one planner pass; `wake_boot_s` is when time alone would change it."""
+
+    purchases: tuple[Purchase, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    drains: tuple[DrainChoice, ...] = ()
+    reopens: tuple[ReopenChoice, ...] = ()
+    returns: tuple[GiveBack, ...] = ()
+    lines: tuple[LineStatus, ...] = ()
+    wake_boot_s: float | None = None

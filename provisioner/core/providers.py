@@ -1,0 +1,295 @@
+"""What news of a provider's process comes to: its life, its restarts, what it says of itself, what it lists.
+
+It must not know how a process is started or spoken to.
+"""
+
+from attrs import evolve
+
+from provisioner.core import process as process_life
+from provisioner.core.events import (
+    Described,
+    HealthSeen,
+    Lost,
+    Moment,
+    NotWritten,
+    ProcessEnded,
+    ProcessNotSpawned,
+    ProcessSpawned,
+    ProviderHinted,
+    ProviderNotOpened,
+    ProviderOpened,
+    ReadFailed,
+)
+from provisioner.core.evolve import Draft
+from provisioner.core.facts import DescriptionFact, FactKind, HealthFact, Key, ProcessFact
+from provisioner.core.ids import digest
+from provisioner.core.intake import want_plan
+from provisioner.core.lease import provider_lease
+from provisioner.core.model import Promises
+from provisioner.core.process import ProcessState, ProcessTrigger
+from provisioner.core.world import ListView, ProcessView, World
+
+RESTART_FIRST_S, RESTART_MOST_S = 1.0, 60.0
+QUARANTINE_AFTER, QUARANTINE_WINDOW_S, QUARANTINE_S = 5, 600.0, 900.0
+"""A provider that ended so often within the window is left alone for a while (settings.md, provider restart; quarantine)."""
+
+DESCRIBE_EVERY_S = 300.0
+READ_AGAIN_S = 5.0
+THROTTLE_FIRST_S = 1.0
+FAULTY_EXIT = 78
+FAULTY_CLASSES = frozenset({"version", "config"})
+ALIVE = (ProcessState.READY, ProcessState.DEGRADED)
+
+_T = ProcessTrigger
+
+
+def view_of(world: World, provider: str) -> ProcessView:
+    """The provider's process as this daemon runs it; absent if none was started."""
+    return world.seen.processes.get(provider, ProcessView())
+
+
+def is_present(world: World, provider: str, number: int) -> bool:
+    """Whether news of this process number is news of the present process."""
+    view = view_of(world, provider)
+    return view.number == number and view.number != 0
+
+
+def epoch_of(world: World, provider: str) -> int:
+    """The epoch under which this daemon acts for the provider; 0 if it does not."""
+    return world.seen.epochs.get(provider_lease(provider), 0)
+
+
+def with_view(draft: Draft, provider: str, view: ProcessView) -> Draft:
+    """The draft with another view of the process."""
+    seen = draft.world.seen
+    return draft.see(evolve(seen, processes=seen.processes.set(provider, view)))
+
+
+def moved(view: ProcessView, trigger: ProcessTrigger, now: Moment) -> ProcessView:
+    """The view after one step of its life; unchanged where the table has none."""
+    arc = process_life.step(view.state, trigger)
+    return view if arc is None else evolve(view, state=arc.next, since_boot_s=now.boot_s)
+
+
+def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
+    """The process runs: who it is becomes a fact before anything is sent to it."""
+    started = evolve(view_of(draft.world, event.provider), number=event.number, is_running=True)
+    view = moved(moved(started, _T.START, now), _T.SPAWNED, now)
+    before = draft.world.processes.get(event.provider)
+    fact = ProcessFact(
+        number=event.number,
+        epoch=epoch_of(draft.world, event.provider),
+        pid=event.pid,
+        start_ticks=event.start_ticks,
+        boot_id=event.boot_id,
+        started_at=now.at,
+        state_id=before.state_id if before is not None else None,
+    )
+    return with_view(draft, event.provider, view).put(FactKind.PROCESS, event.provider, fact)
+
+
+def take_not_spawned(draft: Draft, event: ProcessNotSpawned, now: Moment) -> Draft:
+    """It could not be started: counted as an end, so that pauses grow."""
+    view = moved(evolve(view_of(draft.world, event.provider), number=event.number), _T.START, now)
+    return with_view(draft, event.provider, _ended(view, event.provider, event.reason, now)).touch(_key(event.provider))
+
+
+def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
+    """The handshake is done: promises become facts, and every record of the provider is looked at."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    view = moved(view_of(draft.world, event.provider), _T.OPENED, now)
+    view = evolve(view, state_id=event.state_id, problem=None, auth_failed=False, describe_after_boot_s=0.0)
+    draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
+    process = draft.world.processes[event.provider]
+    draft = draft.put(FactKind.PROCESS, event.provider, evolve(process, state_id=event.state_id))
+    return want_plan(_with_promises(draft, event, now).touch_provider(event.provider))
+
+
+def _ask_anew(draft: Draft, provider: str) -> Draft:
+    """A new process has been asked nothing yet: neither for its list nor for what was open."""
+    seen = draft.world.seen
+    before = seen.lists.get(provider, ListView())
+    asks = seen.asks.mutate()
+    for record in (*draft.world.open_requests.values(), *draft.world.open_returns.values()):
+        if record.provider == provider:
+            asks.pop(record.id, None)
+    lists = seen.lists.set(provider, ListView(strangers=before.strangers))
+    return draft.see(evolve(seen, asks=asks.finish(), lists=lists))
+
+
+def _with_promises(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
+    before = draft.world.descriptions.get(event.provider)
+    fact = DescriptionFact(
+        provider_name=event.name,
+        provider_version=event.version,
+        kinds=event.kinds,
+        capabilities=event.capabilities,
+        promises=event.promises,
+        revision=before.revision if before is not None else "",
+        digest=before.digest if before is not None else "",
+        read_at=before.read_at if before is not None else now.at,
+        templates=before.templates if before is not None else (),
+        limits=before.limits if before is not None else (),
+    )
+    return draft if fact == before else draft.put(FactKind.DESCRIPTION, event.provider, fact)
+
+
+def take_not_opened(draft: Draft, event: ProviderNotOpened, now: Moment) -> Draft:
+    """The handshake failed: the process is ended, and parked if only a change of program or configuration can help."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    view = view_of(draft.world, event.provider)
+    trigger = _T.FAULTY if event.error_class in FAULTY_CLASSES else _T.OPEN_REFUSED
+    view = evolve(moved(view, trigger, now), last_end=f"handshake failed: {event.error_class}: {event.detail}")
+    return with_view(draft, event.provider, view).touch(_key(event.provider))
+
+
+def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
+    """The process is reaped: its frames are closed, every record of the provider is looked at, and it is started again after a pause."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    view = evolve(view_of(draft.world, event.provider), is_running=False)
+    if event.status == FAULTY_EXIT:
+        view = evolve(moved(view, _T.FAULTY, now), last_end=event.reason, wait_until_boot_s=0.0)
+    elif view.state is not ProcessState.PARKED:
+        view = _ended(view, event.provider, event.reason, now)
+    draft = close_frames(with_view(draft, event.provider, view), event.provider, event.number, now)
+    return want_plan(draft.touch_provider(event.provider))
+
+
+def _ended(view: ProcessView, provider: str, reason: str, now: Moment) -> ProcessView:
+    crashes = (*(t for t in view.crashes_boot_s if now.boot_s - t < QUARANTINE_WINDOW_S), now.boot_s)
+    view = evolve(view, crashes_boot_s=crashes, last_end=reason, described_boot_s=None)
+    if len(crashes) >= QUARANTINE_AFTER:
+        return evolve(moved(view, _T.CRASHED_TOO_OFTEN, now), wait_until_boot_s=now.boot_s + QUARANTINE_S)
+    spread = 1 + int(digest("restart", provider, now.seed, length=4), 36) % 20 / 100
+    pause = min(RESTART_FIRST_S * 2 ** (len(crashes) - 1), RESTART_MOST_S) * spread
+    trigger = _T.SPAWN_FAILED if view.state is ProcessState.STARTING else _T.ENDED
+    return evolve(moved(view, trigger, now), wait_until_boot_s=now.boot_s + pause)
+
+
+def close_frames(draft: Draft, provider: str, number: int, now: Moment) -> Draft:
+    """The draft in which every frame that this process still had counts as closed now."""
+    seen = draft.world.seen
+    mine = [t for t, n in seen.frames_open.items() if n == number and _provider_of(draft.world, t) == provider]
+    if not mine:
+        return draft
+    opened, closed = seen.frames_open.mutate(), seen.frames_closed.mutate()
+    for token in mine:
+        del opened[token]
+        closed[token] = now.boot_s
+    return draft.see(evolve(seen, frames_open=opened.finish(), frames_closed=closed.finish()))
+
+
+def _provider_of(world: World, token: str) -> str | None:
+    request = world.by_token.get(token)
+    return world.requests[request].provider if request is not None else None
+
+
+def take_health(draft: Draft, event: HealthSeen, now: Moment) -> Draft:
+    """What ping said, or that it said nothing."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    view = view_of(draft.world, event.provider)
+    after = moved(view, _T.QUIET if event.health == "quiet" else _T.HEARD, now)
+    after = evolve(after, health=event.health, problem=event.problem)
+    if event.health != "quiet" and after.auth_failed and event.problem is None:
+        after = evolve(after, auth_failed=False)
+    if after == view:
+        return draft
+    return want_plan(with_view(draft, event.provider, after).touch_provider(event.provider))
+
+
+def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
+    """A description read to its end; parked offers of it get another chance where it changed."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    view = evolve(
+        view_of(draft.world, event.provider),
+        described_boot_s=now.boot_s,
+        describe_after_boot_s=now.boot_s + DESCRIBE_EVERY_S,
+    )
+    draft = with_view(draft, event.provider, view).touch(_key(event.provider))
+    before = draft.world.descriptions.get(event.provider)
+    if before is None:
+        before = DescriptionFact("", "", (), (), Promises(), "", "", now.at)
+    if before.digest == event.digest:
+        return want_plan(draft)
+    fact = evolve(
+        before,
+        revision=event.revision,
+        digest=event.digest,
+        read_at=now.at,
+        templates=event.templates,
+        limits=event.limits,
+    )
+    return want_plan(_unparked(draft.put(FactKind.DESCRIPTION, event.provider, fact), event))
+
+
+def _unparked(draft: Draft, event: Described) -> Draft:
+    for id, health in draft.world.health.items():
+        if health.parked and id.partition("/")[0] == event.provider and health.seen_digest != event.digest:
+            draft = draft.put(FactKind.HEALTH, id, None)
+    return draft
+
+
+def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
+    """A description or list that could not be read proves nothing; it is asked for again after a pause."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    later = now.boot_s + _pause(event)
+    view = view_of(draft.world, event.provider)
+    if not isinstance(event.outcome, Lost | NotWritten):
+        problem = event.outcome.problem
+        view = evolve(view, problem=problem, auth_failed=view.auth_failed or problem.error_class == "auth")
+    if event.what == "description":
+        view = evolve(view, describe_after_boot_s=later)
+    draft = with_view(draft, event.provider, view).touch(_key(event.provider))
+    seen = draft.world.seen
+    lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=later)
+    return draft if event.what == "description" else draft.see(evolve(seen, lists=seen.lists.set(event.provider, lists)))
+
+
+def _pause(event: ReadFailed) -> float:
+    if isinstance(event.outcome, Lost | NotWritten):
+        return READ_AGAIN_S
+    return max(READ_AGAIN_S, float(event.outcome.problem.retry_after_s or 0))
+
+
+def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
+    """A `changed` notification: what it names is read soon; what it does not name is read whole."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    seen = draft.world.seen
+    if event.instances:
+        wanted = seen.wanted.get(event.provider, frozenset()) | frozenset(event.instances)
+        seen = evolve(seen, wanted=seen.wanted.set(event.provider, wanted))
+    elif "instances" in event.what and not event.requests:
+        lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=now.boot_s)
+        seen = evolve(seen, lists=seen.lists.set(event.provider, lists))
+    asks = seen.asks.mutate()
+    for request in event.requests:
+        if request in asks:
+            asks[request] = evolve(asks[request], next_boot_s=now.boot_s)
+    draft = draft.see(evolve(seen, asks=asks.finish()))
+    if "description" in event.what:
+        draft = with_view(draft, event.provider, evolve(view_of(draft.world, event.provider), describe_after_boot_s=now.boot_s))
+    known = [Key(FactKind.REQUEST, r) for r in event.requests if r in draft.world.open_requests]
+    return draft.touch(_key(event.provider), *known)
+
+
+def health_key(provider: str, template: str | None) -> str:
+    """The id under which an offer's behaviour is kept; without a template it is the whole provider's."""
+    return f"{provider}/{template or '*'}"
+
+
+def with_health(draft: Draft, id: str, fact: HealthFact | None) -> Draft:
+    """The draft with an offer's behaviour written, or forgotten if None; nothing is written where nothing changes."""
+    if draft.world.health.get(id) == fact:
+        return draft
+    return draft.put(FactKind.HEALTH, id, fact)
+
+
+def _key(provider: str) -> Key:
+    return Key(FactKind.PROCESS, provider)

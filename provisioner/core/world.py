@@ -1,0 +1,154 @@
+"""The world: the facts as last committed plus what was only observed since this start; frozen, and made anew only by `evolve`.
+
+Observations (`Seen`) are empty at each start and never decide what is owed to the outside by themselves: they say when, not what.
+Times in `Seen` are boot clock seconds of this host.
+"""
+
+from attrs import field, frozen
+from immutables import Map
+
+from provisioner.core.effects import EffectKey
+from provisioner.core.facts import (
+    DecisionFact,
+    DemandFact,
+    DescriptionFact,
+    EpochFact,
+    HeadFact,
+    HealthFact,
+    InstanceFact,
+    Key,
+    ProcessFact,
+    RequestFact,
+    ReturnFact,
+    SupplyFact,
+    WishFact,
+)
+from provisioner.core.model import Problem, Rejected
+from provisioner.core.process import ProcessState
+from provisioner.core.reasons import Reason
+
+
+@frozen
+class ProcessView:
+    """A provider's process as this daemon runs it; `number` 0 means none was started yet.
+
+    `is_running` is from the spawn until the reaping, whatever the state.
+    """
+
+    state: ProcessState = ProcessState.ABSENT
+    number: int = 0
+    is_running: bool = False
+    since_boot_s: float = 0.0
+    wait_until_boot_s: float = 0.0
+    crashes_boot_s: tuple[float, ...] = ()
+    health: str = "ok"
+    problem: Problem | None = None
+    last_end: str = ""
+    described_boot_s: float | None = None
+    describe_after_boot_s: float = 0.0
+    throttled_until_boot_s: float = 0.0
+    auth_failed: bool = False
+    state_id: str | None = None
+
+
+@frozen
+class Heard:
+    """When a source was last heard, by kind of snapshot; `fresh_since_boot_s` is since when without a gap."""
+
+    demand_boot_s: float | None = None
+    supply_boot_s: float | None = None
+    fresh_since_boot_s: float = 0.0
+
+
+@frozen
+class Ask:
+    """When an open record may be asked for (or said) again, and how often that was done."""
+
+    tries: int = 0
+    next_boot_s: float = 0.0
+
+
+@frozen
+class ListView:
+    """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no fact knows."""
+
+    complete_begun_boot_s: float | None = None
+    next_boot_s: float = 0.0
+    passes: int = 0
+    strangers: tuple[str, ...] = ()
+
+
+@frozen
+class LineStatus:
+    """How one line stands after a planner pass: count = met + in_flight + open; `reason` explains what is open."""
+
+    source: str
+    line: str
+    count: int
+    met: int
+    in_flight: int
+    open: int
+    reason: Reason
+    rejected: tuple[Rejected, ...] = ()
+    expected_at: float | None = None
+
+
+@frozen
+class PlanView:
+    """What is known of planner passes since this start. `refused_now`: an offer refused within the pass, so the next is asked at once."""
+
+    last_boot_s: float | None = None
+    wanted: bool = True
+    at_once: bool = False
+    wake_boot_s: float | None = None
+    lines: tuple[LineStatus, ...] = ()
+
+
+@frozen
+class Seen:
+    """What was observed since this start.
+
+    `frames_open` and `frames_closed` are by token: the process number that has the frame, and when the last one closed. `wanted` are a
+    provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames closed, without it.
+    """
+
+    started_boot_s: float = 0.0
+    epochs: Map[str, int] = field(factory=Map)
+    processes: Map[str, ProcessView] = field(factory=Map)
+    heard: Map[str, Heard] = field(factory=Map)
+    in_flight: Map[EffectKey, float] = field(factory=Map)
+    frames_open: Map[str, int] = field(factory=Map)
+    wanted: Map[str, frozenset[str]] = field(factory=Map)
+    frames_closed: Map[str, float] = field(factory=Map)
+    asks: Map[str, Ask] = field(factory=Map)
+    idle_since: Map[str, float] = field(factory=Map)
+    lists: Map[str, ListView] = field(factory=Map)
+    absent_since: Map[str, float] = field(factory=Map)
+    plan: PlanView = field(factory=PlanView)
+
+
+@frozen
+class World:
+    """Everything a decision may look at. `live`, `open_requests`, `open_returns`, `by_token` and `by_provider_id` are indexes of the facts."""
+
+    cluster: str
+    lineage: str
+    versions: Map[Key, int] = field(factory=Map)
+    head: HeadFact | None = None
+    epochs: Map[str, EpochFact] = field(factory=Map)
+    demands: Map[str, DemandFact] = field(factory=Map)
+    supplies: Map[str, SupplyFact] = field(factory=Map)
+    requests: Map[str, RequestFact] = field(factory=Map)
+    returns: Map[str, ReturnFact] = field(factory=Map)
+    instances: Map[str, InstanceFact] = field(factory=Map)
+    decisions: Map[str, DecisionFact] = field(factory=Map)
+    descriptions: Map[str, DescriptionFact] = field(factory=Map)
+    health: Map[str, HealthFact] = field(factory=Map)
+    wishes: Map[str, WishFact] = field(factory=Map)
+    processes: Map[str, ProcessFact] = field(factory=Map)
+    live: Map[str, InstanceFact] = field(factory=Map)
+    open_requests: Map[str, RequestFact] = field(factory=Map)
+    open_returns: Map[str, ReturnFact] = field(factory=Map)
+    by_token: Map[str, str] = field(factory=Map)
+    by_provider_id: Map[tuple[str, str], str] = field(factory=Map)
+    seen: Seen = field(factory=Seen)
