@@ -1,0 +1,161 @@
+"""The simulated cloud as a provider: the table of its methods, each one line to the file that answers it.
+
+Knows which file answers which call; must not know storage, chance or frames.
+"""
+
+from typing import ClassVar
+
+from provider_sdk.contract.messages import (
+    CancelParams,
+    DescribeParams,
+    DescribeResult,
+    ForgetParams,
+    ForgetResult,
+    ListParams,
+    ListResult,
+    PingResult,
+    RequestParams,
+    RequestStatusParams,
+    RequestStatusResult,
+    ReturnParams,
+    ReturnResult,
+    ReturnStatusParams,
+    ReturnStatusResult,
+    ShutdownParams,
+    ShutdownResult,
+)
+from provider_sdk.contract.types import Problem, Report
+from provider_sdk.contract.words import Capability, ErrorClass, Health, Kind
+from provider_sdk.provider import Call, Opened, Provider, ProviderInfo, Start
+from providers.simulated import givebacks, listing, purchases
+from providers.simulated.faults import Rule
+from providers.simulated.messages import error_of, limits_of, revision_of, template_of
+from providers.simulated.plan import Shortfall
+from providers.simulated.pulse import Pulse
+from providers.simulated.site import Site, open_site, promises_of
+
+_CAPABILITIES = (Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE)
+
+
+class SimulatedProvider(Provider):
+    """A cloud that exists only in a file, for trying and testing; it keeps what it was not told to break."""
+
+    info: ClassVar[ProviderInfo] = ProviderInfo(name="simulated", version="1.0")
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.HOST, Kind.GRANT)
+    checks_fence: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._opened: tuple[Site, Pulse] | None = None
+
+    @property
+    def site(self) -> Site:
+        """What the calls work with; there only after `open`."""
+        return self._parts[0]
+
+    def open(self, start: Start) -> Opened:
+        """Read the configuration and open the cloud's books."""
+        site = open_site(start)
+        pulse = Pulse(site)
+        self._opened = (site, pulse)
+        if start.mode == "serve":
+            pulse.begin()
+        return Opened(
+            capabilities=(Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE),
+            promises=promises_of(site.config),
+        )
+
+    def describe(self, params: DescribeParams) -> DescribeResult:
+        """Describe all templates; 20,000 would need pages, a price table here has some hundreds."""
+        self._struck("describe")
+        config = self.site.config
+        machines, held = self.site.cloud.held_units(self.site.clock.now_ms())
+        templates = tuple(template_of(offer, config, held.get(name, 0)) for name, offer in config.offers.items())
+        limits = limits_of(config, machines)
+        revision = revision_of(templates, limits)
+        if params.known == revision:
+            return DescribeResult(revision, base=revision)
+        return DescribeResult(revision, templates, limits=limits)
+
+    def request(self, params: RequestParams, call: Call) -> Report:
+        """Buy once for a token."""
+        report = purchases.buy(self.site, params, call)
+        self._pulse.wake()
+        return report
+
+    def request_status(self, params: RequestStatusParams) -> RequestStatusResult:
+        """Report on as many purchases as fit one answer, at least one (RS-1)."""
+        struck = self._struck("request_status")
+        reports: list[Report] = []
+        room = self.site.instances_per_answer
+        for asked in params.requests:
+            report = purchases.status(self.site, asked, struck)
+            room -= 1 + len(report.instances)
+            if reports and room < 0:
+                break
+            reports.append(report)
+        return RequestStatusResult(tuple(reports))
+
+    def cancel(self, params: CancelParams, call: Call) -> Report:
+        """See to it that no further unit is made."""
+        return purchases.cancel(self.site, params, call)
+
+    def forget(self, params: ForgetParams) -> ForgetResult:
+        """Drop notes of give-backs; orders stay, since their tokens must never buy again."""
+        self.site.cloud.forget_give_backs(self.site.account, params.returns)
+        return ForgetResult()
+
+    def return_(self, params: ReturnParams, call: Call) -> ReturnResult:
+        """Take instances back."""
+        items = givebacks.give_back(self.site, params, call)
+        self._pulse.wake()
+        return ReturnResult(items)
+
+    def return_status(self, params: ReturnStatusParams) -> ReturnStatusResult:
+        """Report on give-backs."""
+        self._struck("return_status")
+        return ReturnStatusResult(tuple(givebacks.status(self.site, name) for name in params.returns))
+
+    def list_(self, params: ListParams) -> ListResult:
+        """List what exists."""
+        return listing.show(self.site, params, self._struck("list"))
+
+    def ping(self) -> PingResult:
+        """Say what the configuration says of the cloud's health."""
+        self._struck("ping")
+        plan = self.site.config.health
+        problem = None
+        if plan.error_class is not None:
+            problem = Problem(ErrorClass(plan.error_class), detail=plan.detail)
+        return PingResult(Health(plan.health), problem)
+
+    def shutdown(self, params: ShutdownParams) -> ShutdownResult:
+        """Say how much is still under way at the far side, where it goes on by itself."""
+        return ShutdownResult(self.site.cloud.open_count(self.site.account, self.site.clock.now_ms()))
+
+    def close(self) -> None:
+        """Let go of the books."""
+        if self._opened is not None:
+            site, pulse = self._opened
+            pulse.end()
+            site.cloud.close()
+
+    @property
+    def _pulse(self) -> Pulse:
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[Site, Pulse]:
+        if self._opened is None:
+            raise RuntimeError("no call comes before open")
+        return self._opened
+
+    def _struck(self, method: str) -> tuple[Rule, ...]:
+        """Count the call, wait as ordered, and raise the error that was ordered."""
+        struck = self.site.faults.strike(method)
+        self.site.faults.wait(struck)
+        for rule in struck:
+            if rule.do == "error":
+                raise error_of(
+                    Shortfall(rule.error_class, reason=rule.reason, retry_after_s=rule.retry_after_s), "unknown", ""
+                )
+        return struck
