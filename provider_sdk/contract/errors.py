@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from attrs import evolve
+
+from provider_sdk.contract.codec import decode, encode
+from provider_sdk.contract.shape import BadShape
 from provider_sdk.contract.types import ErrorData, LimitFact, ParamFault, Scope
 from provider_sdk.contract.words import ErrorClass, Outcome
 
@@ -59,6 +63,10 @@ IMPLY_NOT_MADE: Final = frozenset(
 )
 
 
+FAULTS_SENT: Final = 100
+FAULT_PATH_CHARS: Final = 2000
+
+
 class ContractError(Exception):
     """A refusal that goes over the wire as an error; raised by providers and the SDK, never for a part of a result."""
 
@@ -84,3 +92,53 @@ class ContractError(Exception):
     def error_class(self) -> ErrorClass:
         """Return the class, which decides."""
         return self.data.error_class
+
+
+def outcome_of(data: ErrorData) -> Outcome:
+    """Return what an error says of a purchase: its own word, else what its class implies, else UNKNOWN."""
+    if data.outcome is not None:
+        return data.outcome
+    return Outcome.NOT_MADE if data.error_class in IMPLY_NOT_MADE else Outcome.UNKNOWN
+
+
+def bad_params(bad: BadShape) -> ContractError:
+    """Return the refusal of params of a bad shape, with as many of its faults as an error may carry."""
+    faults = tuple(ParamFault(each.path[:FAULT_PATH_CHARS], each.detail) for each in bad.faults[:FAULTS_SENT])
+    return ContractError(ErrorClass.BAD_PARAMS, "the params do not have the shape of the contract", faults=faults)
+
+
+def write_error(error: ContractError) -> dict[str, object]:
+    """Return the wire's error object."""
+    data = encode(error.data)
+    return {"code": CODES[error.error_class], "message": error.error_class.value, "data": data}
+
+
+def read_error(error: Mapping[str, object]) -> ErrorData:
+    """Return what a wire error object says, whatever is wrong with it; unreadable parts count as not stated.
+
+    The class in `data` decides, else the class of the code, else TRANSIENT. The returned data always states what the
+    error says of a purchase, so that a class which came from the code alone, or contradicts it, implies nothing.
+    """
+    raw = error.get("data")
+    stated = dict(raw) if isinstance(raw, dict) else {}
+    code = error.get("code")
+    by_code = CLASSES.get(code) if isinstance(code, int) and not isinstance(code, bool) else None
+    word = stated.get("error_class")
+    by_word = ErrorClass(word) if isinstance(word, str) and word in set(ErrorClass) else None
+    stated["error_class"] = by_word or by_code or ErrorClass.TRANSIENT
+    data = _readable(stated)
+    if data.outcome is None:
+        agree = by_code is None or by_word is None or by_code is by_word
+        foreign = (word is not None and by_word is None) or stated.get("outcome") is not None
+        implied = outcome_of(data) if agree and not foreign else Outcome.UNKNOWN
+        data = evolve(data, outcome=implied)
+    return data
+
+
+def _readable(stated: dict[str, object]) -> ErrorData:
+    """Return the data without the parts that have faults."""
+    try:
+        return decode(ErrorData, stated)
+    except BadShape as bad:
+        faulty = {fault.path.split("/")[1] for fault in bad.faults}
+        return decode(ErrorData, {name: part for name, part in stated.items() if name not in faulty})

@@ -31,6 +31,27 @@ TIME_PATTERN: Final = (
 )
 
 
+# What a value that does not match is told; never the value itself, which may be a secret in the wrong place.
+MUST_BE: Final[Mapping[str, str]] = {
+    NAME_PATTERN: "must be a name: up to 40 of a-z, 0-9 and inner hyphens",
+    REF_PATTERN: "must be a reference: up to 200 of A-Z, a-z, 0-9 and ._:@=+/-, beginning with a letter or digit",
+    CURSOR_PATTERN: "must be 1 to 2048 printable ASCII characters",
+    STATE_ID_PATTERN: "must be 16 to 64 of A-Z, a-z, 0-9 and ._-",
+    AMOUNT_PATTERN: 'must be an amount like "2.19": up to 12 digits and up to 9 decimals, as text',
+    CURRENCY_PATTERN: "must be a currency of three capital letters",
+    ATTRIBUTE_KEY_PATTERN: "must have names of up to 64 of a-z, 0-9, _ and ., beginning with a letter",
+    PATH_PATTERN: "must be an absolute path",
+    TIME_PATTERN: "must be a time like 2031-03-04T17:58:12Z, in UTC, with at most 3 decimals",
+}
+
+
+@frozen
+class Matches:
+    """The text matches `pattern` (checked apart from msgspec's own checks, which are slow with patterns)."""
+
+    pattern: str
+
+
 @frozen
 class EncodedLimit:
     """The value, written as compact JSON in UTF-8, takes at most `limit_bytes` bytes."""
@@ -38,14 +59,14 @@ class EncodedLimit:
     limit_bytes: int
 
 
-Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
-Ref = Annotated[str, Meta(pattern=REF_PATTERN)]
-Cursor = Annotated[str, Meta(pattern=CURSOR_PATTERN)]
-StateId = Annotated[str, Meta(pattern=STATE_ID_PATTERN)]
-AbsolutePath = Annotated[str, Meta(pattern=PATH_PATTERN)]
-Time = Annotated[str, Meta(pattern=TIME_PATTERN)]
-Amount = Annotated[str, Meta(pattern=AMOUNT_PATTERN)]
-Currency = Annotated[str, Meta(pattern=CURRENCY_PATTERN)]
+Name = Annotated[str, Matches(NAME_PATTERN)]
+Ref = Annotated[str, Matches(REF_PATTERN)]
+Cursor = Annotated[str, Matches(CURSOR_PATTERN)]
+StateId = Annotated[str, Matches(STATE_ID_PATTERN)]
+AbsolutePath = Annotated[str, Matches(PATH_PATTERN)]
+Time = Annotated[str, Matches(TIME_PATTERN)]
+Amount = Annotated[str, Matches(AMOUNT_PATTERN)]
+Currency = Annotated[str, Matches(CURRENCY_PATTERN)]
 
 Text = Annotated[str, Meta(max_length=500)]
 Word = Annotated[str, Meta(max_length=64)]
@@ -64,7 +85,10 @@ CallId = Positive
 FrameBytes = Annotated[int, Meta(ge=1_048_576, le=INT_MAX)]
 InFlight = Annotated[int, Meta(ge=1, le=256)]
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
-Number = Int | float
+FLOAT_MAX: Final = 1.7976931348623157e308
+
+Finite = Annotated[float, Meta(ge=-FLOAT_MAX, le=FLOAT_MAX)]
+Number = Int | Finite
 
 FreeMap = Mapping[str, object]
 Config = Annotated[FreeMap, EncodedLimit(512 * 1024)]

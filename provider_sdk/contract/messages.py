@@ -6,7 +6,7 @@ wire; collections are tuples; an optional field that is absent holds `None` or t
 
 from typing import Annotated
 
-from attrs import frozen
+from attrs import Factory, frozen
 from msgspec import Meta
 
 from provider_sdk.contract.forms import (
@@ -99,7 +99,7 @@ class InitializeResult:
     kinds: Annotated[tuple[Kind, ...], Meta(max_length=8)]
     state_id: StateId
     capabilities: Annotated[tuple[Word, ...], Meta(max_length=64)] = ()
-    promises: Promises = Promises()
+    promises: Promises = Factory(Promises)
 
 
 # --- describe

@@ -22,6 +22,7 @@ from provider_sdk.contract.forms import (
     Extra,
     HostName,
     Int,
+    Matches,
     Name,
     Number,
     Positive,
@@ -91,7 +92,7 @@ AttributeValue = (
     | Annotated[tuple[Annotated[str, Meta(max_length=256)], ...], Meta(max_length=64)]
     | Quantity
 )
-AttributeKey = Annotated[str, Meta(pattern=ATTRIBUTE_KEY_PATTERN)]
+AttributeKey = Annotated[str, Matches(ATTRIBUTE_KEY_PATTERN)]
 Attributes = Annotated[Mapping[AttributeKey, AttributeValue], Meta(max_length=64)]
 
 
@@ -324,8 +325,10 @@ class Instance:
     mark: PartialMark | None = None
 
 
-Instances = Annotated[tuple[Annotated[Instance, EncodedLimit(8 * 1024)], ...], Meta(max_length=1000)]
-Templates = Annotated[tuple[Annotated[Template, EncodedLimit(12 * 1024)], ...], Meta(max_length=1000)]
+INSTANCE_BYTES = 8 * 1024
+TEMPLATE_BYTES = 12 * 1024
+Instances = Annotated[tuple[Annotated[Instance, EncodedLimit(INSTANCE_BYTES)], ...], Meta(max_length=1000)]
+Templates = Annotated[tuple[Annotated[Template, EncodedLimit(TEMPLATE_BYTES)], ...], Meta(max_length=1000)]
 
 
 @frozen
