@@ -124,7 +124,7 @@ class SqliteLink:
         return len(self._open_jobs) >= MOST_WAITING or self._open_bytes + size > MOST_WAITING_BYTES
 
     async def _answer(self, job: Commit | Load) -> Any:
-        # No deadline of its own: a cancel scope costs as much as the rest of a commit. The writer's watch ends the wait.
+        # No deadline here: a cancel scope costs as much as the rest of a commit. The writer's watch ends the wait.
         self._open_jobs.add(job)
         self._writer.submit(job)
 

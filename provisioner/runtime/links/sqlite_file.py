@@ -38,13 +38,13 @@ _TABLES = (
     "CREATE TABLE facts (kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, value BLOB NOT NULL,"
     " PRIMARY KEY (kind, id)) WITHOUT ROWID",
 )
+_UPSERT = (
+    "INSERT INTO facts (kind, id, version, value) VALUES ?rows"
+    " ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, value = excluded.value"
+)
 # Many rows in one statement: each step lets go of the interpreter's lock, and getting it back from a busy loop
 # may take a whole switch interval.
-_PUT = {
-    rows: f"INSERT INTO facts (kind, id, version, value) VALUES {', '.join(['(?, ?, ?, ?)'] * rows)}"
-    " ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, value = excluded.value"
-    for rows in _ROWS_AT_ONCE
-}
+_PUT = {rows: _UPSERT.replace("?rows", ", ".join(["(?, ?, ?, ?)"] * rows)) for rows in _ROWS_AT_ONCE}
 _DELETE = "DELETE FROM facts WHERE kind = ? AND id = ?"
 _REVISION = "UPDATE meta SET value = ? WHERE key = 'revision'"
 

@@ -48,7 +48,7 @@ Job: TypeAlias = Commit | Load | Close
 
 @frozen
 class Turn:
-    """What the writer hands back at once: an answer for each job, the batches that moved the revision, and its value."""
+    """What the writer hands back at once: an answer for each job, the batches that moved the revision, the revision."""
 
     jobs: Sequence[Commit | Load]
     answers: Sequence[outcome.Outcome[Any]]
