@@ -7,7 +7,9 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 # What an installed environment depends on. The stamp carries its checksum: as long as it stands, nothing is fetched.
-INSTALLED := $(VENV)/.installed-$(shell cat requirements-dev.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+INSTALLED := $(VENV)/.installed-$(shell cat requirements-build.txt requirements-dev.txt pyproject.toml | cksum | cut -d ' ' -f 1)
+
+PIP := $(BIN)/python -m pip install --quiet --no-build-isolation
 
 # The environment is this checkout's own, whatever the caller's shell has set.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -55,18 +57,19 @@ docs: $(INSTALLED)  ## build the documentation into build/docs, warnings are err
 # Pins are made for every supported Python at once. Needs uv, which nothing else here needs.
 UV := $(or $(wildcard $(BIN)/uv),uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
 lock:  ## pin the requirements again from pyproject.toml
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: install it, or put it into $(BIN)." >&2; exit 1; }
-	$(COMPILE) -o requirements.txt
-	$(COMPILE) --extra dev --extra docs --group build -o requirements-dev.txt
+	$(COMPILE) pyproject.toml --extra dev --extra docs --group build -o requirements-dev.txt
+	$(COMPILE) pyproject.toml -c requirements-dev.txt -o requirements.txt
+	$(COMPILE) --group build -c requirements-dev.txt -o requirements-build.txt
 
 clean:  ## remove what was built; the environment stays
 	@rm -rf build dist
 	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(INSTALLED): requirements-dev.txt pyproject.toml
+$(INSTALLED): requirements-build.txt requirements-dev.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \
 		{ echo "No $(PYTHON) here. Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -76,7 +79,8 @@ $(INSTALLED): requirements-dev.txt pyproject.toml
 	@$(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Making $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
 	@echo "Installing the pinned requirements into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	@$(PIP) --require-hashes -r requirements-build.txt
+	@$(PIP) --require-hashes -r requirements-dev.txt
+	@$(PIP) --no-deps --no-index -e .
 	@rm -f $(VENV)/.installed-*
 	@touch $@

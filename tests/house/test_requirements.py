@@ -13,9 +13,11 @@ from tests.house.sources import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 RUNTIME = PROJECT["project"]["dependencies"]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+BUILD = [*PROJECT["dependency-groups"]["build"], *PROJECT["build-system"]["requires"]]
 NEEDED = {
     "requirements.txt": RUNTIME,
-    "requirements-dev.txt": [*RUNTIME, *EXTRAS["dev"], *EXTRAS["docs"], *PROJECT["dependency-groups"]["build"]],
+    "requirements-build.txt": BUILD,
+    "requirements-dev.txt": [*RUNTIME, *EXTRAS["dev"], *EXTRAS["docs"], *BUILD],
 }
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
@@ -51,11 +53,10 @@ def test_every_pin_meets_what_the_project_asks_for(name: str) -> None:
         assert all(asked.specifier.contains(one) for one in found), f"{asked} against {found}: run make lock"
 
 
-def test_what_runs_is_pinned_alike_in_both_files() -> None:
-    developing = pins("requirements-dev.txt")
-    assert {
-        package: found for package, found in pins("requirements.txt").items() if developing.get(package) != found
-    } == {}
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-build.txt"])
+def test_the_smaller_files_pin_what_the_whole_one_pins(name: str) -> None:
+    whole = pins("requirements-dev.txt")
+    assert {package: found for package, found in pins(name).items() if whole.get(package) != found} == {}
 
 
 def test_this_environment_has_the_pinned_versions() -> None:
