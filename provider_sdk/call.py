@@ -1,4 +1,4 @@
-"""One changing call as its handler sees it: whether it may still begin something at the far side, and whether it should stop.
+"""One changing call as its author sees it: may it still begin something at the far side, and should it stop.
 
 Knows the fence and the epoch memory; must not know the wire, the queue or the provider.
 """
@@ -41,7 +41,7 @@ class Call:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the daemon no longer waits for this call: stop at a safe point and answer what is true then (CC-6)."""
+        """Whether the daemon waits no longer: stop at a safe point and answer what is true then (CC-6)."""
         return self._cancelled
 
     @property
@@ -60,22 +60,23 @@ class Call:
         The first refusal of a call says `fenced`, `not_made`. After a passed check something may already be made, so
         a later one says `transient`, `unknown`; a handler that already knows of units answers a report instead (RQ-4).
         """
-        why = self._why_not()
-        if why is None:
-            with self._lock:
-                self._passed += 1
-            return
-        raise self.fenced(why)
+        self.check_start()
+        with self._lock:
+            self._passed += 1
 
-    def fenced(self, why: str) -> ContractError:
-        """The error of a call that may not go on, with the outcome that is true at this point."""
+    def check_start(self) -> None:
+        """Refuse like `check_fence`, but without taking note that something may begin now; for the SDK itself."""
+        why = self._why_not()
+        if why is not None:
+            raise self._fenced(why)
+
+    def _fenced(self, why: str) -> ContractError:
+        # Only the error of a purchase has an outcome; one in the answer to a cancel would be read as the purchase's.
+        if self.method != "request":
+            return ContractError(ErrorClass.FENCED, detail=why)
         if self.begun:
-            return ContractError(
-                ErrorClass.TRANSIENT,
-                outcome=Outcome.UNKNOWN,
-                reason="fenced",
-                detail=f"{why}, after a first far-side call",
-            )
+            detail = f"{why}, after a first far-side call"
+            return ContractError(ErrorClass.TRANSIENT, outcome=Outcome.UNKNOWN, reason="fenced", detail=detail)
         return ContractError(ErrorClass.FENCED, outcome=Outcome.NOT_MADE, detail=why)
 
     def _why_not(self) -> str | None:

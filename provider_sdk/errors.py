@@ -1,13 +1,12 @@
-"""The failures an author raises or meets: faulty configuration, a fenced call, and what can be wrong with the state folder.
+"""The failures an author raises or meets: a refusal, faulty configuration, an unusable state folder.
 
 Knows the words of the contract; must not know how an error reaches the wire.
 """
 
 from collections.abc import Iterable
 
-from provider_sdk.contract.errors import ContractError as ContractError
-from provider_sdk.contract.words import ErrorClass as ErrorClass
-from provider_sdk.contract.words import Outcome as Outcome
+from provider_sdk.contract.errors import ContractError
+from provider_sdk.contract.words import ErrorClass, Outcome
 
 __all__ = [
     "ConfigFault",
@@ -37,7 +36,7 @@ class StateError(Exception):
 
 
 class StateFull(StateError):
-    """A record could not be made durable (no room, or the disk refused): begin nothing at the far side (clause ST-2)."""
+    """A record could not be made durable (no room, a refusing disk): begin nothing at the far side (ST-2)."""
 
 
 class StateLocked(StateError):

@@ -34,7 +34,7 @@ class _Names:
 
 
 class Outbox:
-    """Hints waiting to be sent; every queue is bounded, and what does not fit is dropped, since a hint may be lost (NT-1)."""
+    """Hints waiting to be sent; every queue is bounded, what does not fit is dropped: a hint may be lost (NT-1)."""
 
     def __init__(self) -> None:
         self._changed: dict[What, _Names | None] = {}

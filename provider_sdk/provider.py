@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import ClassVar, TypeAlias, TypeVar
 
-from attrs import frozen
+from attrs import Factory, frozen
 
-from provider_sdk.call import Call as Call
+from provider_sdk.call import Call
 from provider_sdk.contract.messages import (
     CancelParams,
     DescribeParams,
@@ -35,13 +35,27 @@ from provider_sdk.contract.messages import (
     ShutdownParams,
     ShutdownResult,
 )
-from provider_sdk.contract.promises import Promises as Promises
+from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.types import Report
 from provider_sdk.contract.words import Capability, Health, Kind, Mode
-from provider_sdk.errors import ConfigFault as ConfigFault
-from provider_sdk.errors import ContractError, ErrorClass
+from provider_sdk.errors import ConfigFault, ContractError, ErrorClass
 from provider_sdk.notify import Notifier
 from provider_sdk.state import StateFolder
+
+__all__ = [
+    "Answer",
+    "Call",
+    "ConfigFault",
+    "ContractError",
+    "ErrorClass",
+    "Notifier",
+    "Opened",
+    "Promises",
+    "Provider",
+    "ProviderInfo",
+    "Start",
+    "StateFolder",
+]
 
 ProviderInfo: TypeAlias = Program
 T = TypeVar("T")
@@ -76,7 +90,7 @@ class Opened:
     """What this provider is able to do and what it vouches for; a promise left out has its weakest value."""
 
     capabilities: tuple[Capability, ...] = ()
-    promises: Promises = Promises()
+    promises: Promises = Factory(Promises)
 
 
 class Provider(ABC):
@@ -96,7 +110,7 @@ class Provider(ABC):
     first check is answered with `not_made` instead of `unknown`."""
 
     def open(self, start: Start) -> Answer[Opened]:
-        """Read the configuration and stored records, change nothing at the far side (HS-5); raise ConfigFault with all faults."""
+        """Read configuration and records, change nothing at the far side (HS-5); raises ConfigFault with all faults."""
         return Opened()
 
     @abstractmethod

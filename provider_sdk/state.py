@@ -1,4 +1,4 @@
-"""The state folder: records that survive a crash, the lock on it, and the memory of who was here (clauses ST-2, HS-6, EP-1).
+"""The state folder: records that survive a crash, the lock, the memory of who was here (ST-2, HS-6, EP-1).
 
 Knows files only; must not know the wire, the handshake or what a provider stores.
 """
@@ -51,7 +51,7 @@ class StateFolder:
         self._lock_fd: int | None = None
 
     def lock(self) -> None:
-        """Make the folder if it is absent and hold it until the process ends or `unlock`; raises StateLocked, StateFull."""
+        """Make the folder if absent and hold it until the process ends or `unlock`; raises StateLocked, StateFull."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -85,7 +85,7 @@ class StateFolder:
             raise StateUnreadable(f"{name} can't be read: {problem.strerror}") from problem
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Replace a record: temporary file, fsync, rename, fsync of the folder; raises StateFull with the old content kept."""
+        """Replace a record (temporary, fsync, rename, fsync of the folder); raises StateFull, the old content kept."""
         target = self._file(name)
         spare = self.path / f".{name}.{os.getpid()}-{next(_temporary)}.tmp"
         try:
@@ -122,10 +122,8 @@ class StateFolder:
 
     def set_aside(self, name: str, why: str) -> StateUnreadable:
         """Move a record that makes no sense out of the way, keeping it; answers the error to raise."""
-        for number in itertools.count(1):
-            aside = self.path / f"{name}{_ASIDE}{number}"
-            if not aside.exists():
-                break
+        spare_names = (self.path / f"{name}{_ASIDE}{number}" for number in itertools.count(1))
+        aside = next(path for path in spare_names if not path.exists())
         try:
             os.replace(self._file(name), aside)
             sync_folder(self.path)
@@ -134,7 +132,7 @@ class StateFolder:
         return StateUnreadable(f"{name} {why}; it was set aside as {aside.name}")
 
     def damage(self) -> tuple[str, ...]:
-        """Names of the records set aside, in this life of the process or an earlier one, until an operator removes them."""
+        """Names of the records set aside, by this process or an earlier one, until an operator removes them."""
         try:
             return tuple(sorted(entry for entry in os.listdir(self.path) if _ASIDE in entry))
         except OSError:
@@ -143,7 +141,7 @@ class StateFolder:
     # The SDK's own memory.
 
     def remember(self) -> Memory:
-        """The folder's memory, made with a new random state_id at first use, or once an unreadable one is set aside (ST-4)."""
+        """The folder's memory; made with a new random state_id at first use, or after an unreadable one (ST-4)."""
         try:
             memory = self._memory()
         except StateUnreadable:
@@ -156,7 +154,7 @@ class StateFolder:
         return memory
 
     def claim_epoch(self, lineage: str, epoch: int) -> EpochClaim:
-        """Store this epoch if none higher was seen in its lineage; the claim is durable when the call returns (EP-1)."""
+        """Store this epoch if none higher was seen in its lineage; durable when the call returns (EP-1)."""
         memory = self.remember()
         highest = memory.epochs.get(lineage, 0)
         if highest > epoch:

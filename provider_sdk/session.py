@@ -1,0 +1,358 @@
+"""One conversation with one daemon: what arrives, what becomes of each call, and how it all ends.
+
+Knows calls by id and the one nursery they live in; must not know descriptors, signals or what a method does.
+"""
+
+import secrets
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import trio
+from attrs import frozen
+
+from provider_sdk.admission import Admission, Ticket
+from provider_sdk.author import AuthorThreads
+from provider_sdk.contract.codec import encode
+from provider_sdk.contract.envelope import (
+    Answer,
+    ErrorAnswer,
+    Malformed,
+    Notification,
+    Request,
+    classify,
+    error_object,
+)
+from provider_sdk.contract.errors import write_error
+from provider_sdk.contract.framing import DAEMON_FRAME_BYTES, Frame, FrameReader, Junk, Oversize
+from provider_sdk.contract.messages import ShutdownParams, ShutdownResult
+from provider_sdk.contract.words import ErrorClass, Mode, Outcome
+from provider_sdk.dispatch import Dispatcher, Method, Params
+from provider_sdk.errors import ContractError, StateError
+from provider_sdk.handshake import EXIT_ORDERLY, Greeting, exit_code_after, greet
+from provider_sdk.hints import send_hints
+from provider_sdk.notify import Notifier
+from provider_sdk.provider import Provider
+from provider_sdk.served import Owner, Served, checked, keys_of, read_params
+from provider_sdk.stages import Ending, Stage, refusal
+from provider_sdk.writer import FrameWriter
+
+READ_BYTES = 65_536
+FINISH_S = 8.0
+"""How long running calls may still finish after the end of input or SIGTERM; the whole process has 10 s (HS-9)."""
+OPEN_TASKS = 4_096
+"""Frames being worked on or answered at once; beyond it reading pauses until one is done."""
+JUNK_LOGGED = 20
+
+
+@frozen
+class _Call:
+    request: Request
+    scope: trio.CancelScope
+
+
+class Session:
+    """Speaks for one provider over one pair of streams, from the first frame to the exit code.
+
+    `boot_now` gives CLOCK_BOOTTIME seconds; `log` takes lines for stderr; `on_ending` is told once, with the exit
+    code, that the end has begun.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        send: trio.abc.SendStream,
+        *,
+        boot_now: Callable[[], float],
+        log: Callable[[str], None],
+        on_ending: Callable[[Ending, int], None] = lambda ending, code: None,
+    ) -> None:
+        self._provider = provider
+        self._boot_now = boot_now
+        self._log = log
+        self._on_ending = on_ending
+        self._writer = FrameWriter(send, log)
+        self.threads = AuthorThreads()
+        self._admission = Admission(slots=1)
+        self._notifier = Notifier()
+        self._stage = Stage.NEW
+        self._greeting: Greeting | None = None
+        self._served: Served | None = None
+        self._dispatcher = self._dispatch({"initialize": self._initialize})
+        self._calls: dict[int, _Call] = {}
+        self._tasks = 0
+        self._task_ended = trio.Event()
+        self._reading = trio.CancelScope()
+        self._ending: Ending | None = None
+        self._exit_code = EXIT_ORDERLY
+        self._junk = 0
+        self._nursery: trio.Nursery | None = None
+        self._token: trio.lowlevel.TrioToken | None = None
+
+    async def run(self, receive: trio.abc.ReceiveStream) -> int:
+        """Serve until the conversation ends; answers the exit code. The state folder stays locked until `release`."""
+        self._token = trio.lowlevel.current_trio_token()
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(lambda: send_hints(self._notifier, self._writer, soon=self._soon, log=self._log))
+            await self._read(receive)
+            await self._wind_up()
+            nursery.cancel_scope.cancel()
+        return self._exit_code
+
+    @property
+    def may_close(self) -> bool:
+        """Whether the author's `close` is due: he has opened, and none of his methods is running."""
+        return self._greeting is not None and not self._admission.running
+
+    def release(self) -> None:
+        """Let the state folder go, where the process lives on; else its end does that, after the last thread's."""
+        if self._greeting is not None:
+            self._greeting.start.state.unlock()
+
+    def end(self, ending: Ending) -> None:
+        """Stop reading and wind up; the first word counts. For the trio thread."""
+        if self._ending is None:
+            self._ending = ending
+            self._on_ending(ending, self._exit_code)
+            self._reading.cancel()
+
+    def end_from_anywhere(self, ending: Ending) -> None:
+        """As `end`, for signal handlers and other threads."""
+        self._soon(lambda: self.end(ending))
+
+    # Reading.
+
+    async def _read(self, receive: trio.abc.ReceiveStream) -> None:
+        reader = FrameReader(DAEMON_FRAME_BYTES)
+        with self._reading:
+            while data := await _receive(receive):
+                for found in reader.feed(data):
+                    await self._take(found)
+        for cut in reader.end():
+            self._log(f"provider: {cut.reason}")
+        self.end(Ending.INPUT_ENDED)
+
+    async def _take(self, found: Frame | Junk | Oversize) -> None:
+        while self._tasks >= OPEN_TASKS:
+            await self._task_ended.wait()
+        match found:
+            case Junk(excerpt, reason):
+                self._note_junk(f"skipped a line that is no message ({reason}): {excerpt!r}")
+            case Oversize(size):
+                self._note_junk(f"skipped a line over the limit, {size} bytes so far")
+            case Frame(obj):
+                self._take_message(obj)
+
+    def _note_junk(self, text: str) -> None:
+        self._junk += 1
+        if self._junk <= JUNK_LOGGED or self._junk % 1_000 == 0:
+            self._log(f"provider: {text} (number {self._junk})")
+
+    def _take_message(self, obj: Mapping[str, object]) -> None:
+        match classify(obj):
+            case Request() as request:
+                self._take_request(request)
+            case Notification(method, params):
+                self._take_notification(method, params)
+            case Malformed(reason, call_id, answer_due):
+                self._note_junk(f"skipped a malformed message ({reason})")
+                if call_id is not None and answer_due:
+                    self._refuse(call_id, ContractError(ErrorClass.BAD_MESSAGE, reason))
+            case Answer(call_id) | ErrorAnswer(call_id):
+                # We ask nothing, so nothing is answered; an answer to an answer would never end.
+                self._note_junk(f"skipped an answer to a question never asked ({call_id})")
+
+    def _take_request(self, request: Request) -> None:
+        refused = refusal(self._stage, request.method)
+        if refused is not None:
+            self._refuse(request.id, refused)
+        elif self._served is None:
+            self._stage = Stage.GREETING
+            self._start(self._greet, request)
+        elif request.method == "shutdown":
+            self._stage = Stage.STOPPING
+            self._start(self._answer, request)
+        elif request.method in self._served.methods:
+            self._admit(request)
+        else:
+            self._start(self._answer, request)  # ping, which never waits, and unknown names
+
+    def _take_notification(self, method: str, params: Params) -> None:
+        if method == "exit":
+            self.end(Ending.TOLD_TO_EXIT)
+        elif method == "cancel_call":
+            self._cancel_call(params.get("id"))
+        # Others, and early ones, are dropped (FR-6, HS-2).
+
+    # Calls.
+
+    def _admit(self, request: Request) -> None:
+        not_made = Outcome.NOT_MADE if request.method == "request" else None
+        if request.id in self._calls:
+            self._refuse(request.id, ContractError(ErrorClass.BAD_MESSAGE, "this id is in use"))
+        elif not self._admission.has_room():
+            detail = "too many calls wait here"
+            self._refuse(request.id, ContractError(ErrorClass.THROTTLED, detail, outcome=not_made, retry_after_s=1))
+        else:
+            keys = frozenset[str]() if self._provider.serialises_itself else keys_of(request.method, request.params)
+            self._calls[request.id] = _Call(request, trio.CancelScope())
+            if self._admission.enter(Ticket(request.id, keys)):
+                self._start(self._run_call, request)
+
+    async def _run_call(self, request: Request) -> None:
+        answer = await self._answer_within(self._calls[request.id].scope, request)
+        # The slot and the keys are free before the answer leaves: whoever reads it may ask again at once.
+        del self._calls[request.id]
+        self._begin(self._admission.leave(request.id))
+        await self._send(request.id, answer)
+
+    def _begin(self, call_ids: list[int]) -> None:
+        for call_id in call_ids:
+            self._start(self._run_call, self._calls[call_id].request)
+
+    async def _answer_within(self, scope: trio.CancelScope, request: Request) -> dict[str, Any]:
+        with scope:
+            return await self._dispatcher.answer(request.id, request.method, request.params)
+        return error_object(request.id, write_error(ContractError(ErrorClass.CANCELLED)))
+
+    def _cancel_call(self, call_id: object) -> None:
+        call = self._calls.get(call_id) if isinstance(call_id, int) else None
+        if call is None or self._served is None:
+            return
+        request = call.request
+        if self._admission.is_waiting(request.id):
+            del self._calls[request.id]
+            not_made = Outcome.NOT_MADE if request.method == "request" else None
+            self._refuse(request.id, ContractError(ErrorClass.CANCELLED, outcome=not_made))
+            self._begin(self._admission.withdraw(request.id))
+        elif self._served.may_interrupt(request.method):
+            call.scope.cancel()
+        else:
+            self._served.ask_to_stop(request.id)
+
+    async def _answer(self, request: Request) -> None:
+        await self._send(request.id, await self._dispatcher.answer(request.id, request.method, request.params))
+
+    async def _send(self, call_id: int, answer: dict[str, Any]) -> None:
+        if self._served is not None:
+            self._served.forget_call(call_id)
+        try:
+            content = self._writer.encode(answer)
+        except ContractError as refused:
+            content = self._writer.encode(error_object(call_id, write_error(refused)))
+        await self._writer.write(content)
+
+    def _refuse(self, call_id: int, refused: ContractError) -> None:
+        self._start(self._writer.write, self._writer.encode(error_object(call_id, write_error(refused))))
+
+    def _start(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+        if self._nursery is not None:
+            self._tasks += 1
+            self._nursery.start_soon(self._counted, work, *args)
+
+    async def _counted(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+        try:
+            await work(*args)
+        finally:
+            self._tasks -= 1
+            ended, self._task_ended = self._task_ended, trio.Event()
+            ended.set()
+
+    # Handshake.
+
+    async def _greet(self, request: Request) -> None:
+        answer = await self._dispatcher.answer(request.id, request.method, request.params)
+        if self._greeting is None:
+            await self._send(request.id, answer)
+            self._exit_code = exit_code_after(ErrorClass(answer["error"]["data"]["error_class"]))
+            self.end(Ending.NOT_GREETED)
+            return
+        self._serve(self._greeting)
+        await self._send(request.id, answer)
+        self._notifier.greeted()
+
+    async def _initialize(self, call_id: int, params: Params) -> dict[str, Any]:
+        self._greeting = await greet(self._provider, params, self._notifier, self.threads)
+        return self._greeting.result
+
+    def _serve(self, greeting: Greeting) -> None:
+        start, calls = greeting.start, greeting.opened.promises.calls
+        owner = Owner(
+            epoch=start.epoch,
+            boot_now=self._boot_now,
+            highest_epoch=lambda: start.state.highest_epoch(start.lineage),
+            on_superseded=lambda: self.end_from_anywhere(Ending.SUPERSEDED),
+            damage=start.state.damage,
+        )
+        self._served = Served(self._provider, greeting.opened, owner, self.threads, self._admission.held)
+        self._dispatcher = self._dispatch({**self._served.methods, "ping": self._ping, "shutdown": self._shutdown})
+        self._writer.allow(start.frame_bytes)
+        self._admission.resize(calls.in_flight)
+        self.threads.resize(calls.in_flight)
+        if self._stage is Stage.GREETING:  # else the end has come meanwhile
+            self._stage = Stage.CHECKING if start.mode == Mode.CHECK else Stage.SERVING
+
+    def _dispatch(self, methods: Mapping[str, Method]) -> Dispatcher:
+        return Dispatcher(methods, unknown=_unknown_method, on_bug=self._as_refusal)
+
+    def _as_refusal(self, call_id: int, bug: Exception) -> ContractError:
+        outcome = None if self._served is None else self._served.outcome_of_bug(call_id)
+        if isinstance(bug, StateError):  # our own words, fit for the wire
+            self._log(f"provider: {bug}")
+            return ContractError(ErrorClass.TRANSIENT, str(bug)[:500], outcome=outcome, reason="state")
+        ref = secrets.token_hex(6)
+        self._log(f"provider: call {call_id} failed, ref {ref}\n{''.join(traceback.format_exception(bug))}")
+        return ContractError(ErrorClass.INTERNAL, "a fault of the provider, see its log", outcome=outcome, ref=ref)
+
+    # Ping and end.
+
+    async def _ping(self, call_id: int, params: Params) -> dict[str, Any]:
+        if self._served is None:
+            raise ContractError(ErrorClass.NOT_INITIALIZED)
+        return await self._served.ping(self._admission.running, self._admission.waiting)
+
+    async def _shutdown(self, call_id: int, params: Params) -> dict[str, Any]:
+        asked = read_params(ShutdownParams, params)
+        ends_at = trio.current_time() + asked.grace_s
+        self._stop_calls()
+        with trio.move_on_at(ends_at - min(1.0, asked.grace_s / 4)):
+            while self._admission.running:
+                await self._task_ended.wait()
+        with trio.move_on_at(ends_at):
+            return encode(checked(await self.threads.run(self._provider.shutdown, asked), ShutdownResult))
+        raise ContractError(ErrorClass.TRANSIENT, "the grace was over before the provider had finished")
+
+    def _stop_calls(self) -> None:
+        for call_id in self._admission.drop_waiting():
+            del self._calls[call_id]
+            self._refuse(call_id, ContractError(ErrorClass.SHUTTING_DOWN))
+        if self._served is not None:
+            self._served.ask_all_to_stop()
+
+    async def _wind_up(self) -> None:
+        if self._ending is None or not self._ending.lets_calls_finish:
+            return
+        self._stage = Stage.STOPPING
+        with trio.move_on_after(FINISH_S):
+            self._stop_calls()
+            while self._tasks:
+                await self._task_ended.wait()
+
+    def _soon(self, work: Callable[[], None]) -> None:
+        if self._token is not None:
+            try:
+                self._token.run_sync_soon(work)
+            except trio.RunFinishedError:
+                self._log("provider: something was said after the end")
+
+
+async def _receive(stream: trio.abc.ReceiveStream) -> bytes | bytearray:
+    try:
+        return await stream.receive_some(READ_BYTES)
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        return b""  # a pipe that is gone has ended
+
+
+async def _unknown_method(call_id: int, params: Params) -> dict[str, Any]:
+    raise ContractError(ErrorClass.UNKNOWN_METHOD)
