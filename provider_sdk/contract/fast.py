@@ -14,10 +14,10 @@ from typing import Any, TypeVar, cast, get_args
 
 import attrs
 import msgspec
+import orjson
 
 from provider_sdk.contract.forms import EncodedLimit, Matches
 from provider_sdk.contract.strict import (
-    encoded_size,
     is_annotated,
     is_class,
     is_mapping,
@@ -29,7 +29,7 @@ from provider_sdk.contract.strict import (
 from provider_sdk.contract.types import Template
 
 T = TypeVar("T")
-Texts = dict[str, set[str]]
+Texts = dict[str, set[str | None]]
 Gather = Callable[[list[Any], Texts], None]
 Sizes = Callable[[Iterable[Any]], bool]
 
@@ -42,7 +42,7 @@ def decode_fast(cls: type[T], raw: object) -> T | None:
         return None
     texts: Texts = defaultdict(set)
     _gatherer(cast(object, cls))([value], texts)
-    fits = all(all(map(_search(pattern), found)) for pattern, found in texts.items())
+    fits = all(all(_search(pattern)(text) for text in found if text is not None) for pattern, found in texts.items())
     return value if fits and _sizes(cast(object, cls))([raw]) else None
 
 
@@ -65,7 +65,7 @@ def _stated(column: Iterable[Any]) -> list[Any]:
 @cache
 def _gatherer(t: object) -> Gather:
     if is_class(t):
-        return _class_gatherer(cast(type[attrs.AttrsInstance], t))
+        return _class_gatherer(cast(type[Any], t))
     if is_annotated(t):
         return _annotated_gatherer(t)
     if is_tuple(t):
@@ -84,21 +84,34 @@ def _one_of(options: tuple[object, ...]) -> Gather:
 
 
 def _annotated_gatherer(t: object) -> Gather:
-    inner, *marks = get_args(t)
-    patterns = [mark.pattern for mark in marks if isinstance(mark, Matches)]
-    return (lambda column, texts: texts[patterns[0]].update(column)) if patterns else _gatherer(inner)
+    pattern = _pattern(t)
+    if pattern is None:
+        return _gatherer(get_args(t)[0])
+    return lambda column, texts: texts[pattern].update(column)
 
 
-def _class_gatherer(t: type[attrs.AttrsInstance]) -> Gather:
-    parts = [(attrgetter(part.name), _gatherer(part.type)) for part in attrs.fields(t)]
+def _pattern(t: object) -> str | None:
+    """Return the pattern of a text type, be it optional or not."""
+    for option in (t, *members(t)):
+        for mark in get_args(option)[1:] if is_annotated(option) else ():
+            if isinstance(mark, Matches):
+                return mark.pattern
+    return None
+
+
+def _class_gatherer(t: type[Any]) -> Gather:
+    fields = [(attrgetter(part.name), part.type) for part in attrs.fields(t)]
+    texts_of = [(get, pattern) for get, of in fields if (pattern := _pattern(of)) is not None]
+    parts = [(get, _gatherer(of)) for get, of in fields if _pattern(of) is None]
     parts = [(get, gather) for get, gather in parts if gather is not _nothing]
-    if not parts:
+    if not parts and not texts_of:
         return _nothing
 
     def gather_class(column: list[Any], texts: Texts) -> None:
+        for get, pattern in texts_of:
+            texts[pattern].update(map(get, column))  # with None, which is dropped in the end
         for get, gather in parts:
-            stated = _stated(map(get, column))
-            if stated:
+            if stated := _stated(map(get, column)):
                 gather(stated, texts)
 
     return gather_class
@@ -114,7 +127,7 @@ def _any_size(_: Iterable[Any]) -> bool:
 @cache
 def _sizes(t: object) -> Sizes:
     if is_class(t):
-        return _class_sizes(cast(type[attrs.AttrsInstance], t))
+        return _class_sizes(cast(type[Any], t))
     if is_annotated(t):
         return _annotated_sizes(t)
     if is_tuple(t):
@@ -133,12 +146,16 @@ def _annotated_sizes(t: object) -> Sizes:
 
     def fit(column: Iterable[Any]) -> bool:
         items = list(column)
-        return all(size is not None and size <= limits[0] for size in map(encoded_size, items)) and inside(items)
+        try:
+            largest = max(map(len, map(orjson.dumps, items)), default=0)
+        except orjson.JSONEncodeError:
+            return False
+        return largest <= limits[0] and inside(items)
 
     return fit
 
 
-def _class_sizes(t: type[attrs.AttrsInstance]) -> Sizes:
+def _class_sizes(t: type[Any]) -> Sizes:
     parts = [(wire_name(part.name), _sizes(part.type)) for part in attrs.fields(t)]
     parts = [(name, fit) for name, fit in parts if fit is not _any_size]
     if not parts and t is not Template:

@@ -6,6 +6,7 @@ the pipe feeds the bytes in.
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import orjson
@@ -18,7 +19,6 @@ EXCERPT_CHARS: Final = 200
 
 _LF: Final = b"\n"
 _SPACED_COLONS: Final = (b" :", b"\t:", b"\r:")
-_NO_BRACKETS: Final = bytes(set(range(256)) - set(b'{}[]"'))
 
 
 @frozen
@@ -103,9 +103,10 @@ def read_line(line: bytes) -> Frame | Junk:
         return Junk(_excerpt(line), _why_unreadable(line, fault))
     if type(obj) is not dict:
         return Junk(_excerpt(line), "a batch" if type(obj) is list else "not a JSON object")
-    if _is_deep(line, obj):
+    text = _written_if_shallow(obj)
+    if text is None:
         return Junk(_excerpt(line), f"nested deeper than {DEPTH_MAX}")
-    if orjson.dumps(obj) != line and _repeats_a_key(line, obj):
+    if text != line and _repeats_a_key(line, obj):
         return Junk(_excerpt(line), "a key is repeated")
     return Frame(obj)
 
@@ -132,35 +133,35 @@ def _why_unreadable(line: bytes, fault: orjson.JSONDecodeError) -> str:
     return f"not JSON: {fault.msg}, character {fault.pos}"
 
 
-def _is_deep(line: bytes, obj: dict[str, object]) -> bool:
-    """Return whether `line`, which parses to `obj`, is nested deeper than allowed.
+@cache
+def _padding() -> int:
+    """Return how many lists around an object make the writer refuse just the objects nested deeper than allowed.
 
-    Without backslashes every quote begins or ends a string. Of the brackets and quotes alone, a string without a
-    bracket is `""`; if quotes are left without those, some string holds a bracket and the tree itself is measured.
-    Else each round takes the innermost pairs away.
+    The writer's own limit is the only depth check that costs nothing; it is looked up, since it is fixed by the writer.
     """
-    brackets = line.translate(None, _NO_BRACKETS).replace(b'""', b"")
-    if b"\\" in line or b'"' in brackets:
-        return _depth(obj) > DEPTH_MAX
-    for _ in range(DEPTH_MAX):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
-    return bool(brackets)
+    accepted = 0
+    nested: list[object] = []
+    while _written(nested) is not None:
+        accepted += 1
+        nested = [nested]
+    return accepted - DEPTH_MAX
 
 
-def _depth(obj: dict[str, object]) -> int:
-    """Return how deep the tree is, at most one more than allowed."""
-    depth = 0
-    level: list[object] = [obj]
-    while level and depth <= DEPTH_MAX:
-        depth += 1
-        inner: list[object] = []
-        for part in level:
-            values = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-            inner.extend(value for value in values if isinstance(value, dict | list))
-        level = inner
-    return depth
+def _written(value: object) -> bytes | None:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return None
+
+
+def _written_if_shallow(obj: dict[str, object]) -> bytes | None:
+    """Return `obj` as compact JSON, or None if it is nested deeper than allowed."""
+    padding = _padding()
+    padded: object = obj
+    for _ in range(padding):
+        padded = [padded]
+    text = _written(padded)
+    return None if text is None else text[padding:-padding]
 
 
 def _repeats_a_key(line: bytes, obj: dict[str, object]) -> bool:

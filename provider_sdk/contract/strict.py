@@ -7,7 +7,8 @@ pattern, all faults. Knows no message; `codec` decides which classes take a fast
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
+from operator import is_
 from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
@@ -31,7 +32,8 @@ def strict_converter() -> Converter:
     """Return the one converter of the contract: strict in reading, leaving out what is at its default in writing."""
     converter = Converter(detailed_validation=False)
     for plain in (str, bool, int, float):
-        converter.register_structure_hook(plain, _plain_hook(plain))
+        # By identity: a hook registered for `str` would also catch the vocabularies, which are texts too.
+        converter.register_structure_hook_func(partial(is_, plain), _plain_hook(plain))
     for matches, factory in (
         (is_mapping, _mapping_hook),
         (is_tuple, _tuple_hook),
@@ -131,7 +133,7 @@ def _plain_hook(plain: type[object]) -> Hook:
     return read
 
 
-def _class_hook(t: type[attrs.AttrsInstance], converter: Converter) -> Hook:
+def _class_hook(t: type[Any], converter: Converter) -> Hook:
     plan = [
         (part.name, wire_name(part.name), part.default is attrs.NOTHING, _reader(part.type, converter))
         for part in attrs.fields(t)
@@ -317,7 +319,7 @@ def _range_check(least: float | None, most: float | None) -> Callable[[object], 
 # --- writing
 
 
-def _class_writer(t: type[attrs.AttrsInstance], converter: Converter) -> Callable[[object], dict[str, object]]:
+def _class_writer(t: type[Any], converter: Converter) -> Callable[[object], dict[str, object]]:
     names: Any = {part.name: override(rename=wire_name(part.name)) for part in attrs.fields(t)}
     write = make_dict_unstructure_fn(t, converter, _cattrs_omit_if_default=True, **names)
     return cast(Callable[[object], dict[str, object]], write)

@@ -49,6 +49,9 @@ from provider_sdk.contract.words import (
     QuantityUnit,
 )
 
+# Classes that come by the thousand with most fields at their defaults are made without slots: msgspec fills defaults
+# into slotted classes several times slower.
+
 
 @frozen
 class Money:
@@ -59,7 +62,7 @@ class Money:
     per: Per
 
 
-@frozen
+@frozen(slots=False)
 class TemplatePrice:
     """A template's price, with what is charged `once` for each purchase besides."""
 
@@ -96,7 +99,7 @@ AttributeKey = Annotated[str, Matches(ATTRIBUTE_KEY_PATTERN)]
 Attributes = Annotated[Mapping[AttributeKey, AttributeValue], Meta(max_length=64)]
 
 
-@frozen
+@frozen(slots=False)
 class Place:
     """Where something is, as far as stated."""
 
@@ -105,7 +108,7 @@ class Place:
     rack: Word | None = None
 
 
-@frozen
+@frozen(slots=False)
 class PartialMark:
     """A mark as read back from a thing: the far side may have kept a part of it only."""
 
@@ -117,7 +120,7 @@ class PartialMark:
     epoch: Epoch | None = None
 
 
-@frozen
+@frozen(slots=False)
 class Mark(PartialMark):
     """What is written on every supplied thing at birth, fixed for ever; `epoch` is that of the first sending."""
 
@@ -176,7 +179,7 @@ class ErrorData:
     supported: Versions = ()
 
 
-@frozen
+@frozen(slots=False)
 class Problem:
     """Why something is missing from a result: an error's data and how many units it concerns."""
 
@@ -257,7 +260,7 @@ class LeadTime:
     worst_s: Duration
 
 
-@frozen
+@frozen(slots=False)
 class Template:
     """One kind of thing that can be asked for many times; a host's `attributes` are the least that is delivered."""
 
@@ -300,7 +303,7 @@ class InstanceNotice:
     detail: Text | None = None
 
 
-@frozen
+@frozen(slots=False)
 class Instance:
     """One supplied thing; `template` may be left out by remnants and thin views only."""
 
@@ -339,7 +342,7 @@ class ReportProgress:
     eta_s: Duration | None = None
 
 
-@frozen
+@frozen(slots=False)
 class Report:
     """The present state of one purchase; a final outcome never changes, states of its instances do."""
 
