@@ -81,4 +81,5 @@ def path_text(path: Path) -> str:
 def quoted(text: str) -> str:
     """A text of the file as it is quoted in a sentence: escaped, and cut when long."""
     cut = text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
-    return json.dumps(cut, ensure_ascii=False)
+    # Half of a surrogate pair, which YAML's \u escapes can make, could not be printed.
+    return json.dumps(cut, ensure_ascii=False).encode(errors="backslashreplace").decode()

@@ -12,7 +12,7 @@ from typing import Final
 from provisioner.core.setting_rows import Form, Row
 from provisioner.core.settings import Address
 from provisioner.edge import quantities
-from provisioner.edge.config_collections import read_mapping, read_texts
+from provisioner.edge.config_collections import LIST_ADVICE, read_mapping, read_texts
 from provisioner.edge.config_context import NAME_REMEDY, Context, is_name
 from provisioner.edge.config_fault import Path, quoted
 from provisioner.edge.config_where import read_where
@@ -69,12 +69,12 @@ def _scalar_value(node: Scalar, row: Row, context: Context) -> object:
 
 
 def _word(node: Scalar, row: Row, context: Context) -> object:
+    if row.form is Form.CHOICE:
+        return _choice(node.text, row)
     if not isinstance(node.value, str):
         kind = "true or false" if isinstance(node.value, bool) else "a number"
         return Complaint(f"{node.text} is read as {kind}", f'write it in quotes: "{node.text}"')
     match row.form:
-        case Form.CHOICE:
-            return _choice(node.value, row)
         case Form.PATH:
             return _path(node.value, context.folder)
         case Form.ADDRESS:
@@ -200,6 +200,8 @@ def advice(row: Row) -> str:
     match row.form:
         case Form.CHOICE:
             return _one_of(row.choices)
+        case form if form in LIST_ADVICE:
+            return LIST_ADVICE[form]
         case Form.DURATION | Form.SECONDS:
             return 'write it like "90s" or "10m"'
         case Form.SIZE:

@@ -20,10 +20,10 @@ DECIMAL_SIZES: Final = {"KB": "KiB", "kB": "KiB", "MB": "MiB", "GB": "GiB", "TB"
 PER: Final = {"h": Per.HOUR, "unit-hour": Per.UNIT_HOUR, "purchase": Per.PURCHASE}
 PER_ALIASES: Final = {"hour": "h", "hr": "h", "unit_hour": "unit-hour", "unit-h": "unit-hour"}
 
-DURATION = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,3})?(?:ms|s|m|h|d))+")
-DURATION_PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h|d)")
-PLAIN_NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
-SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([A-Za-z]{1,3})")
+DURATION = re.compile(r"(?:[0-9]{1,15}(?:\.[0-9]{1,3})?(?:ms|s|m|h|d))+")
+DURATION_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?)(ms|s|m|h|d)")
+PLAIN_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
+SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) ?([A-Za-z]{1,3})")
 PERCENT = re.compile(r"([0-9]{1,4})(?:\.([0-9]))?%")
 AMOUNT = r"([0-9]{1,12}(?:\.[0-9]+)?)"
 PRICE = re.compile(AMOUNT + r" ([A-Z]{3})/([a-z_-]{1,12})")

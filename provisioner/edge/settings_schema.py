@@ -15,10 +15,10 @@ Schema = dict[str, Any]
 NAME: Final = "[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?"
 PATTERNS: Final = {
     Form.NAME: NAME,
-    Form.DURATION: r"([0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d))+",
-    Form.SECONDS: r"([0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d))+",
+    Form.DURATION: r"([0-9]{1,15}(\.[0-9]{1,3})?(ms|s|m|h|d))+",
+    Form.SECONDS: r"([0-9]{1,15}(\.[0-9]{1,3})?(ms|s|m|h|d))+",
     Form.PERCENT: r"[0-9]{1,4}(\.[0-9])?%",
-    Form.SIZE: r"[0-9]{1,12}(\.[0-9]{1,3})? ?(B|KiB|MiB|GiB|TiB)",
+    Form.SIZE: r"[0-9]{1,15}(\.[0-9]{1,3})? ?(B|KiB|MiB|GiB|TiB)",
     Form.PRICE: r"[0-9]{1,12}(\.[0-9]{1,9})? [A-Z]{3}/(h|unit-hour|purchase)",
     Form.CURRENCY: "[A-Z]{3}",
     Form.ADDRESS: r"(localhost|127\.[0-9.]+|\[::1\]):[0-9]{1,5}",

@@ -34,6 +34,7 @@ FALSE = re.compile(r"false|False|FALSE")
 INTEGER = re.compile(r"[-+]?[0-9]{1,30}")
 OTHER_BASE = re.compile(r"0o[0-7]{1,30}|0x[0-9a-fA-F]{1,30}")
 NUMBER = re.compile(r"[-+]?(\.[0-9]{1,30}|[0-9]{1,30}(\.[0-9]{0,30})?)([eE][-+]?[0-9]{1,3})?")
+HALF_PAIR = re.compile(r"[\ud800-\udfff]")
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 START: Final = Place(1, 1)
@@ -200,7 +201,7 @@ def _key(reading: _Reading, event: Any, path: Path) -> str:
         reading.findings.add(_start(event), (*path, "<<"), "merge keys are no part of YAML 1.2", "write the values out")
     if event.anchor is not None:
         reading.anchors[event.anchor] = _scalar(reading, event, path)
-    return str(event.value)
+    return _whole_text(reading, event, path)
 
 
 def _listing(reading: _Reading, start: Any, path: Path) -> Listing:
@@ -213,11 +214,18 @@ def _listing(reading: _Reading, start: Any, path: Path) -> Listing:
 
 
 def _scalar(reading: _Reading, event: Any, path: Path) -> Scalar:
-    text = str(event.value)
+    text = _whole_text(reading, event, path)
     is_plain = event.style is None and event.tag is None
     if event.tag is not None and not _is_text_tag(event):
         _refuse_tag(reading, event, path)
     return Scalar(text, _core_value(text) if is_plain else text, _start(event))
+
+
+def _whole_text(reading: _Reading, event: Any, path: Path) -> str:
+    text = str(event.value)
+    if HALF_PAIR.search(text):
+        reading.findings.add(_start(event), path, "holds half of a character", "write the character itself")
+    return text
 
 
 def _is_text_tag(event: Any) -> bool:
