@@ -71,6 +71,7 @@ def _argument(item: Scalar, path: Path, context: Context) -> str | Refusal:
 
 
 def read_mapping(node: Node, path: Path, context: Context) -> object:
+    """The provider's own configuration as plain JSON values, or REFUSED if it could not travel in a message."""
     if isinstance(node, Scalar) and node.value is None:
         return {}
     if not isinstance(node, Table):

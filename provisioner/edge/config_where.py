@@ -19,6 +19,7 @@ WORD_MOST: Final = 256
 
 
 def read_where(node: Node, path: Path, context: Context) -> object:
+    """A tuple of constraints that must all hold, or REFUSED."""
     if not isinstance(node, Table):
         return context.refuse(node, path, Complaint("is no mapping", "write it like {arch: x86_64}"))
     constraints: list[Constraint] = []

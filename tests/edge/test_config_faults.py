@@ -1,4 +1,4 @@
-"""Every kind of fault, with the exact text an operator reads."""
+"""Every kind of fault of the daemon's own settings, with the exact text an operator reads."""
 
 import pytest
 
@@ -6,16 +6,6 @@ from tests.edge.config_texts import MINIMAL, faults_of
 
 NAME_REMEDY = "write at most 40 of a-z, 0-9 and hyphens, with a letter or digit at both ends"
 EAST = "{east: {command: [program]}}"
-
-
-def in_east(settings: str) -> str:
-    """MINIMAL with more settings for its provider."""
-    return MINIMAL.replace("[program]", f"[program], {settings}")
-
-
-def in_template(settings: str) -> str:
-    """MINIMAL with settings for the templates c6i.*."""
-    return in_east(f'templates: {{"c6i.*": {{{settings}}}}}')
 
 
 @pytest.mark.parametrize(
@@ -122,129 +112,10 @@ def in_template(settings: str) -> str:
             "policy: {min_interval: 20s}",
             "6:24 policy.min_interval: 20s is longer than `tick`, 10s; write at most 10s, or a longer `tick`",
         ),
-        # YAML itself
-        ("policy:\n\ttick: 10s", "7:1: a tab stands where YAML wants spaces; indent with spaces"),
-        ("budgets: none", "6:1 budgets: written twice, first on line 4; keep one of the two"),
-        (
-            "policy: {tick: !!int 10s}",
-            '6:16 policy.tick: the tag "tag:yaml.org,2002:int" has no meaning here; leave the tag out',
-        ),
-        ("---\ncluster: other", "6:1: a second document begins here; keep one document in the file"),
-        ("policy: {tick: *gone}", "6:16 policy.tick: *gone names no earlier, finished value; write the value out"),
-        ("? [a]\n: 1", "6:3: a key is not a plain text; write a short text before the colon"),
-        (
-            "policy: [",
-            "7:1: not YAML: expected the node content, but found '<stream end>'; "
-            'check the indentation, and quote texts that hold ": " or " #"',
-        ),
     ],
 )
 def test_a_fault_below_a_minimal_file_is_told_exactly(appended: str, fault: str) -> None:
     assert faults_of(MINIMAL + appended + "\n") == [f"c.yaml:{fault}"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ("price: 3 USD", ': "3 USD" lacks a unit of time; write "3 USD/h"'),
-        ("price: 3", ': 3 lacks a currency and a unit of time; write "3 USD/h"'),
-        ("price: 3 USD/month", ': "month" is not what a price can be for; write "3 USD/h"'),
-        ("price: 3 USD/unit_hour", ': "unit_hour" is not what a price can be for; write "3 USD/unit-hour"'),
-        ("price: cheap", ': "cheap" is no price; write it like "3 USD/h" or "2 USD/unit-hour"'),
-        ("price: -3 USD/h", ': "-3 USD/h" is no price; write it like "3 USD/h" or "2 USD/unit-hour"'),
-        ("price: 0.1234567891 USD/h", ': "0.1234567891 USD/h" has more than nine decimals; round it up'),
-        (
-            "price: 3 EUR/h",
-            ': "3 EUR/h" is not in USD, the currency of all sums; '
-            "write it in USD; exchange rates are not yet supported",
-        ),
-        ("billing: {quantum: 1500ms}", '.quantum: "1500ms" is not in whole seconds; round it up'),
-        (
-            "billing: {starts: soon}",
-            '.starts: "soon" is not among its choices; write "requested" or "made" or "running"',
-        ),
-        ("lead_time: {typical: 1m}", '.worst: is missing; write it like "90s" or "10m"'),
-        (
-            "lead_time: {typical: 2m, worst: 1m}",
-            ".typical: 2m is longer than `worst`, 1m; write at most 1m, or a longer `worst`",
-        ),
-        ("usable: 90%", ": is no mapping; write it with the keys memory"),
-        ("where: x86_64", ": is no mapping; write it like {arch: x86_64}"),
-        ("where: {Arch: a}", '.Arch: "Arch" is no attribute; begin with a letter and go on with a-z, 0-9, _ and dots'),
-        (
-            "where: {cores: [4, 8]}",
-            ".cores: is no list of words; write a word, a list of words, a number, a size, or {min: 4, max: 16}",
-        ),
-        ("where: {cores: {min: 8, max: 4}}", ".cores: no amount can meet it; write min no bigger than max"),
-        (
-            "where: {cores: {atleast: 4}}",
-            '.cores: "atleast" is no bound; write a word, a list of words, a number, a size, or {min: 4, max: 16}',
-        ),
-        (
-            "where: {cores: }",
-            ".cores: has no value; write a word, a list of words, a number, a size, or {min: 4, max: 16}",
-        ),
-        ("consumers: [DV]", f'[0]: "DV" is no name; {NAME_REMEDY}'),
-    ],
-)
-def test_a_fault_of_a_template_names_provider_and_pattern(settings: str, fault: str) -> None:
-    key = settings.split(":", maxsplit=1)[0]
-    found = faults_of(in_template(settings))
-    assert len(found) == 1
-    place, _, rest = found[0].partition(" ")
-    assert place.startswith("c.yaml:5:")
-    assert rest == f'providers.east.templates."c6i.*".{key}{fault}'
-
-
-@pytest.mark.parametrize(
-    ("settings", "fault"),
-    [
-        ("command: program --token=hunter2", "5:29 providers.east.command: is no list in brackets"),
-        ("command: []", "5:29 providers.east.command: is no list in brackets"),
-        ("command: ['']", "5:30 providers.east.command[0]: is no text a program can be given"),
-    ],
-)
-def test_a_command_is_a_list_and_is_never_quoted(settings: str, fault: str) -> None:
-    text = MINIMAL.replace("command: [program]", settings)
-    assert faults_of(text) == [f"c.yaml:{fault}; write the program and its arguments like [program, argument]"]
-
-
-@pytest.mark.parametrize(
-    ("credentials", "field", "sentence"),
-    [
-        ("env: ['KEY=hunter2']", "env[0]", "is no name of an environment variable"),
-        ("env: hunter2", "env", "is no list in brackets"),
-        ("file: [/etc/hunter2]", "file[0]", "is no plain name of a credential file"),
-        ("file: {key: hunter2}", "file", "is no list in brackets"),
-    ],
-)
-def test_credentials_are_names_and_a_fault_never_shows_what_was_written(
-    credentials: str, field: str, sentence: str
-) -> None:
-    (fault,) = faults_of(in_east(f"credentials: {{{credentials}}}"))
-    assert f" providers.east.credentials.{field}: {sentence}; " in fault
-    assert "never the secret itself" in fault
-    assert "hunter2" not in fault
-
-
-@pytest.mark.parametrize(
-    ("config", "fault"),
-    [
-        ("config: [a]", "config: is no mapping; write the provider's settings as key: value"),
-        ("config: {a: .inf}", "config.a: .inf cannot be sent to a provider; write a finite number"),
-        (
-            "config: {a: 9007199254740992}",
-            'config.a: 9007199254740992 is beyond 2^53; write it in quotes: "9007199254740992"',
-        ),
-        (
-            "config: {a: " + "[" * 30 + "]" * 30 + "}",
-            f"config.a{'[0]' * 28}: is nested too deep for a message; write it flatter",
-        ),
-    ],
-)
-def test_a_providers_configuration_must_fit_into_a_message(config: str, fault: str) -> None:
-    (found,) = faults_of(in_east(config))
-    assert found.partition(" ")[2] == f"providers.east.{fault}"
 
 
 @pytest.mark.parametrize(
@@ -334,57 +205,6 @@ def test_a_provider_needs_a_command_and_a_file_needs_a_provider() -> None:
 def test_a_name_that_yaml_reads_as_something_else_wants_quotes(cluster: str, kind: str) -> None:
     assert faults_of(MINIMAL.replace("demo", cluster)) == [
         f'c.yaml:1:10 cluster: {cluster} is read as {kind}; write it in quotes: "{cluster}"'
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "~"])
-def test_an_empty_file_says_what_to_write(text: str) -> None:
-    assert faults_of(text) == [
-        "c.yaml:1:1: the file is empty; write cluster, controller, listen, budgets and providers"
-    ]
-
-
-def test_a_file_that_is_no_mapping_says_its_keys() -> None:
-    (fault,) = faults_of("- cluster: demo\n")
-    assert fault.startswith("c.yaml:1:1: is no mapping; write it as key: value, with the keys version, cluster, ")
-
-
-def test_faults_of_a_file_for_an_earlier_yaml_are_told() -> None:
-    assert faults_of("%YAML 1.1\n---\n" + MINIMAL) == [
-        "c.yaml:2:1: the file is read as YAML 1.2; leave the %YAML line out"
-    ]
-
-
-def test_a_merge_key_is_refused() -> None:
-    found = faults_of(MINIMAL + "consumers: {a: &a {priority: 1}, b: {<<: *a}}\n")
-    assert found[0] == "c.yaml:6:38 consumers.b.<<: merge keys are no part of YAML 1.2; write the values out".replace(
-        "consumers.b.<<", 'consumers.b."<<"'
-    )
-
-
-def test_a_value_that_holds_itself_is_refused() -> None:
-    assert faults_of("a: &a [*a]\n") == ["c.yaml:1:8 a[0]: *a names no earlier, finished value; write the value out"]
-
-
-def test_too_deep_too_long_and_too_many_are_refused_without_being_read() -> None:
-    assert faults_of("[" * 60 + "]" * 60) == ["c.yaml:1:50: values are nested more than 48 deep; write them flatter"]
-    assert faults_of("#" * (1024 * 1024 + 1)) == ["c.yaml:1:1: the file is longer than 1 MiB; split what it configures"]
-    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
-    )
-    (fault,) = faults_of(bomb)
-    assert fault == "c.yaml:5:5 a4: more than 100000 values, aliases written out; use fewer aliases"
-
-
-def test_a_character_yaml_forbids_is_told() -> None:
-    assert faults_of("cluster: \x00") == [
-        "c.yaml:1:1: the file holds a character that YAML does not allow; write it as plain UTF-8 text"
-    ]
-
-
-def test_half_of_a_character_is_refused_as_no_message_can_carry_it() -> None:
-    assert faults_of(in_east('config: {a: "\\ud800"}')) == [
-        "c.yaml:5:52 providers.east.config.a: holds half of a character; write the character itself"
     ]
 
 
