@@ -36,7 +36,7 @@ class Source:
 
 def source(path: str, text: str) -> Source:
     """A source that need not exist, to plant a fault in."""
-    return Source(PurePosixPath(path), text, ast.parse(text))
+    return Source(PurePosixPath(path), text, ast.parse(text, filename=path))
 
 
 @cache

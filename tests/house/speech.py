@@ -27,7 +27,11 @@ def sleeps(found: Source) -> list[str]:
     """A sleep outside the tests that run real processes."""
     if found.is_under(*REAL_CLOCK):
         return []
-    return [found.at(call, f"calls {name}") for call, name in _calls(found) if name in SLEEPS]
+    return [
+        found.at(call, f"calls {name}: wait for an event, or for tests.virtual_time.pass_s")
+        for call, name in _calls(found)
+        if name in SLEEPS
+    ]
 
 
 def mocks(found: Source) -> list[str]:

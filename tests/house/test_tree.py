@@ -39,30 +39,28 @@ def name_of(rule: Rule) -> str:
     return getattr(rule, "__name__", repr(rule)).replace("_", " ")
 
 
-def findings(rule: Rule, kept_by: Iterable[Source]) -> str:
-    return "\n".join(finding for found in kept_by for finding in rule(found))
+def show(findings: Iterable[str]) -> None:
+    """Fail with every finding, whole: they are a list to work through, not a traceback."""
+    if found := list(findings):
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.mark.parametrize("rule", PRODUCT_RULES, ids=name_of)
 def test_the_product_has_no(rule: Rule) -> None:
-    assert findings(rule, sources.product()) == ""
+    show(finding for found in sources.product() for finding in rule(found))
 
 
 @pytest.mark.parametrize("rule", TEST_RULES, ids=name_of)
 def test_the_tests_have_no(rule: Rule) -> None:
-    assert findings(rule, sources.tests()) == ""
+    show(finding for found in sources.tests() for finding in rule(found))
 
 
 @pytest.mark.parametrize("library", purity.SINGLE_IMPORTERS)
 def test_one_file_alone_imports(library: str) -> None:
-    assert len(purity.importers(sources.product(), library)) == 1, purity.importers(sources.product(), library)
+    importers = purity.importers(sources.product(), library)
+    assert len(importers) == 1, importers
 
 
 def test_no_file_mentions_a_machine_a_registry_or_a_secret() -> None:
-    found = [
-        finding
-        for path in sources.files()
-        if (text := sources.text_of(path)) is not None
-        for finding in mentions.mentions(str(path), text)
-    ]
-    assert found == []
+    texts = ((str(path), sources.text_of(path)) for path in sources.files())
+    show(finding for path, text in texts if text is not None for finding in mentions.mentions(path, text))
