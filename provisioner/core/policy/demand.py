@@ -101,7 +101,7 @@ def _view(world: World, name: str, settings: SourceSettings, now: Moment) -> Sou
 def _is_fresh(heard_boot_s: float | None, fresh_for_s: float | None, now: Moment) -> bool:
     if fresh_for_s is None:
         return True
-    return heard_boot_s is not None and now.boot_s - heard_boot_s <= fresh_for_s
+    return heard_boot_s is not None and now.boot_s - heard_boot_s < fresh_for_s
 
 
 def _supply_at(heard: Heard, pushed_at: float | None, now: Moment) -> float | None:

@@ -63,7 +63,7 @@ def _fit(room: Room, line: Line) -> int:
 
 def _fill_one(room: Room, line: Line, fit: int, wanted: int) -> tuple[list[Room], int]:
     full = min(room.hosts, wanted // fit)
-    rest = min(wanted - full * fit, fit - 1) if full < room.hosts else 0
+    rest = wanted - full * fit if full < room.hosts else 0
     parts = [Room(full, _less(room.free, line, fit), whole=False)] if full else []
     if rest:
         parts.append(Room(1, _less(room.free, line, rest), whole=False))

@@ -29,7 +29,9 @@ class Traits:
     words: Mapping[str, tuple[str, ...]]
 
 
-def traits_of(kind: Kind, provider: str, template: str, size: Mapping[str, int], labels: Labels, place: Place) -> Traits:
+def traits_of(
+    kind: Kind, provider: str, template: str, size: Mapping[str, int], labels: Labels, place: Place
+) -> Traits:
     """The traits of an offer, or of what was bought and is not made yet."""
     words: dict[str, tuple[str, ...]] = {"provider": (provider,), "template": (template,)}
     for part, said in (("region", place.region), ("zone", place.zone), ("rack", place.rack)):
@@ -49,7 +51,9 @@ def traits_as_delivered(instance: InstanceFact, joined_size: Amounts, memory_per
     size.update(joined_size)
     said = {attribute for attribute, _ in instance.labels}
     labels = instance.labels + tuple(pair for pair in terms.labels if pair[0] not in said)
-    return traits_of(instance.kind, instance.provider, instance.template, size, labels, _delivered_place(instance, terms))
+    return traits_of(
+        instance.kind, instance.provider, instance.template, size, labels, _delivered_place(instance, terms)
+    )
 
 
 def usable(size: Amounts, memory_permille: int) -> dict[str, int]:

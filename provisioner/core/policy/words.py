@@ -63,7 +63,10 @@ class GiveBack:
 
 @frozen
 class Plan:
-    """The outcome of one planner pass; `wake_boot_s` is when time alone would change it."""
+    """The outcome of one planner pass; `wake_boot_s` is when time alone would change it.
+
+    `unneeded` names what has not joined and serves no line; whoever folds the pass remembers since when without a break.
+    """
 
     purchases: tuple[Purchase, ...] = ()
     drops: tuple[Drop, ...] = ()
@@ -71,4 +74,5 @@ class Plan:
     reopens: tuple[ReopenChoice, ...] = ()
     returns: tuple[GiveBack, ...] = ()
     lines: tuple[LineStatus, ...] = ()
+    unneeded: tuple[str, ...] = ()
     wake_boot_s: float | None = None

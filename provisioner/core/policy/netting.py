@@ -1,0 +1,118 @@
+"""How far each line is answered by what is held and coming: every unit once, nothing evaporates; it must not buy anything.
+
+First each pool answers the lines it was bought for, by as much as was planned; then, in the order of lines, whatever else of
+its source fits into the room it has left.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import field, frozen
+
+from provisioner.core.policy.demand import LineKey, Want, may_share
+from provisioner.core.policy.rooms import Room, all_full, fill, touched
+from provisioner.core.policy.survey import Phase, Pool
+from provisioner.core.policy.traits import mismatch
+from provisioner.core.settings import Settings
+
+COMING = frozenset({Phase.COMING, Phase.ASKED, Phase.PLANNED})
+
+
+@frozen(eq=False)
+class Sheet:
+    """The working sheet of one pass, filled in as it goes: per line, what is met, in flight and left of its count.
+
+    `coming` is the part of `in_flight` that has neither joined nor been reopened.
+    """
+
+    left: dict[LineKey, int]
+    met: dict[LineKey, int] = field(factory=dict)
+    in_flight: dict[LineKey, int] = field(factory=dict)
+    coming: dict[LineKey, int] = field(factory=dict)
+    expected_at: dict[LineKey, float] = field(factory=dict)
+
+    def answer(self, key: LineKey, units: int, phase: Phase, expected_at: float | None) -> None:
+        """Book `units` of a line as answered by something this far on its way, expected to serve at a time (epoch)."""
+        self.left[key] -= units
+        column = self.met if phase is Phase.JOINED else self.in_flight
+        column[key] = column.get(key, 0) + units
+        if phase in COMING:
+            self.coming[key] = self.coming.get(key, 0) + units
+        if expected_at is not None:
+            self.expected_at[key] = max(expected_at, self.expected_at.get(key, expected_at))
+
+
+@frozen(eq=False)
+class Netted:
+    """One pool after netting; `used` of its slots answer a line."""
+
+    pool: Pool
+    used: int
+
+
+def new_sheet(wants: Iterable[Want]) -> Sheet:
+    """A sheet on which nothing is answered yet; an expired line asks for nothing."""
+    return Sheet({want.key: 0 if want.expired else want.line.count for want in wants})
+
+
+def net(wants: Sequence[Want], pools: Sequence[Pool], sheet: Sheet, settings: Settings) -> list[Netted]:
+    """Let the pools answer the lines, in their order; what each pool was used for comes back."""
+    if not pools:
+        return []
+    by_key = {want.key: want for want in wants}
+    rooms = [_own_lines(pool, by_key, sheet, settings) for pool in pools]
+    by_source: dict[str, list[Want]] = {}
+    for want in wants:
+        if sheet.left[want.key] > 0:
+            by_source.setdefault(want.key[0], []).append(want)
+    return [
+        Netted(pool, touched(_any_lines(pool, left, by_key, by_source, sheet, settings)))
+        for pool, left in zip(pools, rooms, strict=True)
+    ]
+
+
+def serves(pool: Pool, want: Want, settings: Settings) -> bool:
+    """Whether the pool's things may serve the line at all; room is another question."""
+    return may_share(settings, pool.consumer, want.line.consumer) and mismatch(pool.traits, want.line) is None
+
+
+def _own_lines(pool: Pool, by_key: dict[LineKey, Want], sheet: Sheet, settings: Settings) -> list[Room]:
+    """What was planned is believed where the first fit does not find it: the plan had packed it in another order."""
+    rooms = [Room(pool.slots, pool.traits.size)]
+    for share in pool.shares:
+        want = by_key.get((share.source, share.line))
+        amount = 0 if want is None else min(share.units, sheet.left[want.key])
+        if want is None or amount <= 0 or not serves(pool, want, settings):
+            continue
+        rooms, placed = fill(rooms, want.line, amount)
+        if 0 < placed < amount and pool.phase is not Phase.JOINED:
+            rooms, placed = all_full(rooms), amount
+        if placed:
+            sheet.answer(want.key, placed, pool.phase, pool.expected_at)
+    return rooms
+
+
+def _any_lines(
+    pool: Pool,
+    rooms: list[Room],
+    by_key: dict[LineKey, Want],
+    by_source: dict[str, list[Want]],
+    sheet: Sheet,
+    settings: Settings,
+) -> list[Room]:
+    for want in _candidates(pool, by_key, by_source):
+        wanted = sheet.left[want.key]
+        if wanted <= 0 or not serves(pool, want, settings):
+            continue
+        rooms, placed = fill(rooms, want.line, wanted)
+        if placed:
+            sheet.answer(want.key, placed, pool.phase, pool.expected_at)
+    return rooms
+
+
+def _candidates(pool: Pool, by_key: dict[LineKey, Want], by_source: dict[str, list[Want]]) -> Iterator[Want]:
+    for share in pool.shares:
+        want = by_key.get((share.source, share.line))
+        if want is not None:
+            yield want
+    if not pool.own_only:
+        yield from by_source.get(pool.source, ())

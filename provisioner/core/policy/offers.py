@@ -1,0 +1,268 @@
+"""What can be bought at all: every template of every provider as an offer, with the operator's word over the provider's.
+
+It judges offers one at a time, against a line or by themselves; it must not know how much is wanted or held.
+"""
+
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from provisioner.core.events import Moment
+from provisioner.core.facts import DescriptionFact, HealthFact
+from provisioner.core.model import Billing, Kind, Line, Per, Price, Rejected, SharedLimit, Template, Terms
+from provisioner.core.money import billable_s, decimal_text, hourly_cost_nanos
+from provisioner.core.policy.retry import WHOLE_PROVIDER
+from provisioner.core.policy.rooms import bundles_in
+from provisioner.core.policy.traits import MODEL, Traits, holds, mismatch, shortage, traits_of, usable
+from provisioner.core.process import ProcessState
+from provisioner.core.provider_settings import (
+    USABLE_MEMORY_PERMILLE,
+    BillingOverride,
+    ProviderSettings,
+    TemplateOverride,
+)
+from provisioner.core.reasons import Why
+from provisioner.core.settings import Settings
+from provisioner.core.world import ProcessView, World
+
+EXPECTED_STAY_S = 3600
+"""How long a purchase is expected to be kept, until it is learned (design §7, settings `expected_stay`)."""
+
+_READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
+
+
+@frozen(eq=False)
+class Offer:
+    """One template with overrides applied. `blocked` is why it can't be bought by anyone now, with the number that says so.
+
+    `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and `once_nanos` each
+    purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority, higher first. `held_most` bounds the units held of the template.
+    `limits` are shared ceilings by name; `serial`: one purchase of the provider at a time.
+    """
+
+    provider: str
+    template: Template
+    traits: Traits
+    terms: Terms
+    rank: tuple[int, int]
+    consumers: tuple[str, ...] | None
+    cost_nanos: int
+    once_nanos: int
+    hourly_nanos: int
+    held_most: int | None
+    provider_most: int | None
+    limits: dict[str, SharedLimit]
+    serial: bool
+    blocked: tuple[Why, str] | None
+
+    @property
+    def per_instance(self) -> int:
+        """Units of one host; a grant is counted in units."""
+        return (self.template.units_per_instance or 1) if self.template.kind is Kind.HOST else 1
+
+
+@frozen(eq=False)
+class Market:
+    """All offers, and providers that offer nothing with the reason; `turns_at` is when (epoch) a back-off or a price ends."""
+
+    offers: tuple[Offer, ...]
+    absent: tuple[Rejected, ...]
+    turns_at: tuple[float, ...]
+
+
+def market(world: World, settings: Settings, now: Moment) -> Market:
+    """Everything on offer now, in the order of names."""
+    offers: list[Offer] = []
+    absent: list[Rejected] = []
+    for name in sorted(settings.providers):
+        description = world.descriptions.get(name)
+        unready = _unready(world.seen.processes.get(name), description)
+        if description is None or not description.templates:
+            number = unready or "it describes no templates"
+            absent.append(Rejected(name, "*", Why.PROVIDER_NOT_READY.value, number))
+            continue
+        offers += _offers_of(world, settings, settings.providers[name], description, unready, now)
+    return Market(tuple(offers), tuple(absent), tuple(_turns_at(world, offers, now)))
+
+
+def unfit(offer: Offer, line: Line, settings: Settings) -> tuple[Why, str] | None:
+    """Why the offer is not for this line, and the condition or number; None if it is, and can be bought by someone now."""
+    wrong = mismatch(offer.traits, line)
+    if wrong is not None:
+        return wrong
+    if bundles_in(offer.traits.size, line) == 0 and offer.template.kind is Kind.HOST:
+        return Why.TOO_SMALL, shortage(offer.traits.size, line) or ""
+    if not _is_open_to(offer, line.consumer, settings):
+        return Why.CONSUMER, line.consumer
+    if offer.blocked is not None:
+        return offer.blocked
+    if line.max_price_nanos is not None and offer.hourly_nanos > line.max_price_nanos:
+        return Why.OVER_MAX_PRICE, f"{decimal_text(offer.hourly_nanos)} > {decimal_text(line.max_price_nanos)}"
+    return None
+
+
+def _offers_of(
+    world: World,
+    settings: Settings,
+    entry: ProviderSettings,
+    description: DescriptionFact,
+    unready: str,
+    now: Moment,
+) -> Iterator[Offer]:
+    limits = {limit.limit: limit for limit in description.limits}
+    serial = description.promises.token_replay == "none"
+    for described in description.templates:
+        override = entry.override(described.template) if entry.templates else None
+        template = described if override is None else _overridden(described, override)
+        blocked = (
+            (Why.PROVIDER_NOT_READY, unready) if unready else _blocked(world, entry.name, template, description, now)
+        )
+        price = template.price
+        blocked = blocked or _unpriced(
+            settings, template, price, now, said=override is not None and override.price is not None
+        )
+        traits, terms = _terms(entry.name, template, override)
+        yield Offer(
+            provider=entry.name,
+            template=template,
+            traits=traits,
+            terms=terms,
+            rank=(-entry.priority, -template.priority),
+            consumers=None if override is None else override.consumers,
+            cost_nanos=0 if price is None else _cost_nanos(template, price),
+            once_nanos=0 if price is None else _once_nanos(price),
+            hourly_nanos=0 if price is None else _hourly_nanos(template, price),
+            held_most=template.capacity_max,
+            provider_most=entry.max_units,
+            limits=limits,
+            serial=serial,
+            blocked=blocked or _excluded(traits, override),
+        )
+
+
+def _overridden(template: Template, override: TemplateOverride) -> Template:
+    most = [m for m in (template.capacity_max, override.max_units) if m is not None]
+    lead = override.lead_time
+    return evolve(
+        template,
+        price=override.price or template.price,
+        billing=_billing(template.billing, override.billing),
+        lead_typical_s=template.lead_typical_s if lead is None else lead.typical_s,
+        lead_worst_s=template.lead_worst_s if lead is None else lead.worst_s,
+        capacity_max=min(most, default=None),
+        priority=template.priority if override.priority is None else override.priority,
+    )
+
+
+def _billing(said: Billing, override: BillingOverride | None) -> Billing:
+    if override is None:
+        return said
+    return Billing(
+        quantum_s=said.quantum_s if override.quantum_s is None else override.quantum_s,
+        minimum_s=said.minimum_s if override.minimum_s is None else override.minimum_s,
+        starts=override.starts or said.starts,
+        ends=override.ends or said.ends,
+    )
+
+
+def _terms(provider: str, template: Template, override: TemplateOverride | None) -> tuple[Traits, Terms]:
+    said = None if override is None else override.usable_memory_permille
+    size = usable(template.size, USABLE_MEMORY_PERMILLE if said is None else said)
+    labels = template.labels
+    if template.model is not None and not any(attribute == MODEL for attribute, _ in labels):
+        labels = tuple(sorted((*labels, (MODEL, template.model))))
+    terms = Terms(
+        price=template.price,
+        billing=template.billing,
+        hold_min_s=template.hold_min_s,
+        size=tuple(sorted(size.items())),
+        labels=labels,
+        place=template.place,
+        units_per_instance=template.units_per_instance,
+        lead_typical_s=template.lead_typical_s,
+        lead_worst_s=template.lead_worst_s,
+    )
+    return traits_of(template.kind, provider, template.template, size, labels, template.place), terms
+
+
+def _unready(view: ProcessView | None, description: DescriptionFact | None) -> str:
+    if view is None or view.state not in _READY:
+        return f"its process is {ProcessState.ABSENT if view is None else view.state}"
+    if view.auth_failed:
+        return "its credentials are refused"
+    return "it has not described itself yet" if description is None or view.described_boot_s is None else ""
+
+
+def _blocked(
+    world: World, provider: str, template: Template, description: DescriptionFact, now: Moment
+) -> tuple[Why, str] | None:
+    for scope in (template.template, WHOLE_PROVIDER):
+        health = world.health.get(f"{provider}/{scope}")
+        if health is None:
+            continue
+        if health.parked and health.seen_digest in ("", description.digest):
+            return Why.PARKED, f"{health.failures} × {health.error_class}"
+        if health.until is not None and health.until > now.at:
+            return Why.BACKED_OFF, f"{health.failures} × {health.error_class}"
+    return None
+
+
+def _unpriced(
+    settings: Settings, template: Template, price: Price | None, now: Moment, *, said: bool
+) -> tuple[Why, str] | None:
+    if price is None:
+        return Why.UNKNOWN_PRICE, "none stated"
+    if price.currency != settings.money.currency:
+        return Why.FOREIGN_CURRENCY, f"{price.currency}, not {settings.money.currency}"
+    if template.valid_until is not None and template.valid_until <= now.at and not said:
+        return Why.UNKNOWN_PRICE, "what was stated has lapsed"
+    return None
+
+
+def _excluded(traits: Traits, override: TemplateOverride | None) -> tuple[Why, str] | None:
+    for constraint in () if override is None else override.where:
+        if not holds(traits, constraint):
+            return Why.CONSTRAINT, f"the configuration offers only some of {constraint.attribute}"
+    return None
+
+
+def _is_open_to(offer: Offer, consumer: str, settings: Settings) -> bool:
+    if offer.consumers is not None and consumer not in offer.consumers:
+        return False
+    providers = settings.consumer(consumer).providers
+    return providers is None or offer.provider in providers
+
+
+def _hourly_nanos(template: Template, price: Price) -> int:
+    """Of one whole host, or of one unit of a grant."""
+    if price.per is Per.PURCHASE:
+        return price.nanos
+    of_units = template.kind is Kind.HOST and price.per is Per.UNIT_HOUR
+    return price.nanos * ((template.units_per_instance or 1) if of_units else 1)
+
+
+def _cost_nanos(template: Template, price: Price) -> int:
+    if price.per is Per.PURCHASE:
+        return 0
+    stay_s = billable_s(
+        max(EXPECTED_STAY_S, template.hold_min_s), template.billing.quantum_s, template.billing.minimum_s
+    )
+    return hourly_cost_nanos(_hourly_nanos(template, price), 1, stay_s)
+
+
+def _once_nanos(price: Price) -> int:
+    return price.once_nanos + (price.nanos if price.per is Per.PURCHASE else 0)
+
+
+def _turns_at(world: World, offers: list[Offer], now: Moment) -> Iterator[float]:
+    for health in world.health.values():
+        if _ends_later(health, now) and health.until is not None:
+            yield health.until
+    for offer in offers:
+        lapses_at = offer.template.valid_until
+        if lapses_at is not None and lapses_at > now.at:
+            yield lapses_at
+
+
+def _ends_later(health: HealthFact, now: Moment) -> bool:
+    return not health.parked and health.until is not None and health.until > now.at

@@ -1,0 +1,210 @@
+"""What is bought for what is still open, line by line: the best offer first, the next for what it can't hold, all in one pass.
+
+It must not know what is held by whom, nor judge an offer by itself.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from provisioner.core.events import Moment
+from provisioner.core.model import Line, Rejected
+from provisioner.core.policy.demand import LineKey, Want, may_share
+from provisioner.core.policy.explain import how_near, nearest_first
+from provisioner.core.policy.netting import Sheet
+from provisioner.core.policy.offers import Market, Offer, unfit
+from provisioner.core.policy.rooms import Room, bundles_in, fill
+from provisioner.core.policy.sizing import request_most, reserve_nanos, rounded_down, rounded_up, shares_of, split
+from provisioner.core.policy.stock import Stock, most_units, take
+from provisioner.core.policy.survey import Phase
+from provisioner.core.policy.words import Purchase
+from provisioner.core.reasons import Reason, Why
+from provisioner.core.settings import Settings
+
+BuyKey = tuple[str, str, str, str]
+"""(source, consumer, provider, template): what may travel in one purchase."""
+
+_FINE = 1000
+"""Costs per useful unit are compared in thousandths of a nano-unit."""
+
+
+@frozen(eq=False)
+class Buy:
+    """What is bought of one offer for one source and consumer: units so far, the room in them, and for which lines."""
+
+    offer: Offer
+    consumer: str
+    units: int
+    rooms: tuple[Room, ...]
+    shares: Mapping[LineKey, int]
+    rejected: tuple[Rejected, ...]
+
+
+@frozen(eq=False)
+class Choices:
+    """Offers that satisfy one shape of line, with how many of it one host holds; and those that do not, nearest first."""
+
+    fits: tuple[tuple[Offer, int], ...]
+    rejected: tuple[Rejected, ...]
+    others: int
+
+
+@frozen(eq=False)
+class Desk:
+    """The working state of placing in one pass. `refused` is, per line, what was rejected for it and how many more were."""
+
+    settings: Settings
+    market: Market
+    stock: Stock
+    sheet: Sheet
+    now: Moment
+    buys: dict[BuyKey, Buy] = field(factory=dict)
+    choices: dict[object, Choices] = field(factory=dict)
+    refused: dict[LineKey, tuple[tuple[Rejected, ...], int]] = field(factory=dict)
+
+
+def place(desk: Desk, wants: Iterable[Want]) -> None:
+    """Buy for every line in force that is still open, in order; what could not be bought stays on the sheet."""
+    for want in wants:
+        if want.in_force and desk.sheet.left[want.key] > 0:
+            _into_room_bought(desk, want)
+            _place_one(desk, want)
+
+
+def purchases(desk: Desk) -> tuple[Purchase, ...]:
+    """What was bought, as requests to plan: as few as the sizes allow, in the order in which they were chosen."""
+    return tuple(purchase for buy in desk.buys.values() for purchase in _requests(buy, desk.settings))
+
+
+def _into_room_bought(desk: Desk, want: Want) -> None:
+    """Room that is left in what was bought for earlier lines of the same source costs nothing."""
+    for key, buy in desk.buys.items():
+        if key[0] != want.key[0] or not may_share(desk.settings, buy.consumer, want.line.consumer):
+            continue
+        if desk.sheet.left[want.key] <= 0:
+            return
+        if buy.rooms and unfit(buy.offer, want.line, desk.settings) is None:
+            _settle(desk, key, buy, want)
+
+
+def _place_one(desk: Desk, want: Want) -> None:
+    choices = _choices(desk, want.line)
+    candidates = list(choices.fits)
+    refused: list[Rejected] = []
+    while desk.sheet.left[want.key] > 0 and candidates:
+        offer, fit = _best(candidates, desk.sheet.left[want.key])
+        stop = _buy(desk, want, offer, fit, (*refused, *choices.rejected))
+        if stop is not None:
+            refused.append(Rejected(offer.provider, offer.template.template, stop[0].value, stop[1]))
+            candidates.remove((offer, fit))
+    if desk.sheet.left[want.key] > 0:
+        rejected = (*refused, *choices.rejected)
+        desk.refused[want.key] = (nearest_first(rejected), choices.others)
+
+
+def _choices(desk: Desk, line: Line) -> Choices:
+    shape = (*line.shape(), line.max_price_nanos)
+    if shape not in desk.choices:
+        desk.choices[shape] = _sorted_out(desk, line)
+    return desk.choices[shape]
+
+
+def _sorted_out(desk: Desk, line: Line) -> Choices:
+    fits: list[tuple[Offer, int]] = []
+    rejected: list[tuple[float, Rejected]] = []
+    for offer in desk.market.offers:
+        wrong = unfit(offer, line, desk.settings)
+        if wrong is None:
+            fits.append((offer, bundles_in(offer.traits.size, line)))
+            continue
+        near = how_near(offer, line) if wrong[0] is Why.TOO_SMALL else 0.0
+        rejected.append((near, Rejected(offer.provider, offer.template.template, wrong[0].value, wrong[1])))
+    rejected.sort(key=lambda pair: -pair[0])
+    kept = nearest_first((*(r for _, r in rejected), *desk.market.absent))
+    return Choices(tuple(fits), kept, len(rejected) + len(desk.market.absent) - len(kept))
+
+
+def _best(candidates: Sequence[tuple[Offer, int]], left: int) -> tuple[Offer, int]:
+    """By operator priority, then cost per useful unit over the expected stay, then lead time, then name."""
+    return min(candidates, key=lambda candidate: _merit(candidate[0], candidate[1], left))
+
+
+def _merit(offer: Offer, fit: int, left: int) -> tuple[tuple[int, int], int, int, str, str]:
+    """Whole hosts are judged full; the last one by what is left for it, so that a small host may beat a big half-empty one."""
+    template = offer.template
+    hosts = max(left // fit, 1)
+    useful = min(hosts * fit, left)
+    paid = max(hosts, -(-template.min_units // offer.per_instance))
+    cost = (offer.cost_nanos * paid + offer.once_nanos) * _FINE // useful
+    return (offer.rank, cost, template.lead_typical_s, offer.provider, template.template)
+
+
+def _buy(desk: Desk, want: Want, offer: Offer, fit: int, rejected: tuple[Rejected, ...]) -> tuple[Why, str] | None:
+    """Buy as many whole hosts as are useful and may be had; what stopped it if that is not one."""
+    left = desk.sheet.left[want.key]
+    key = (want.key[0], want.line.consumer, offer.provider, offer.template.template)
+    buy = desk.buys.get(key) or Buy(offer, want.line.consumer, 0, (), {}, nearest_first(rejected))
+    wanted = buy.units + max(left // fit, 1) * offer.per_instance
+    most, why, number = _most(desk, key, buy)
+    units = min(rounded_up(wanted, offer.template), rounded_down(buy.units + most, offer.template))
+    hosts = (units - buy.units) // offer.per_instance
+    if hosts <= 0:
+        small = most > 0 and why is not Why.PROVIDER_UNSETTLED
+        return (Why.GRANULARITY, f"{most} may be bought, {_grain(offer)}") if small else (why, number)
+    take(desk.stock, offer, units - buy.units)
+    rooms = (*buy.rooms, Room(hosts, offer.traits.size))
+    _settle(desk, key, evolve(buy, units=units, rooms=rooms), want)
+    return None
+
+
+def _most(desk: Desk, key: BuyKey, buy: Buy) -> tuple[int, Why, str]:
+    """Units that may be added; a provider used one purchase at a time has one request, open or new."""
+    offer = buy.offer
+    one_request = request_most(offer.template, desk.settings)
+    if not one_request:
+        return 0, Why.GRANULARITY, _grain(offer)
+    most, why, number = most_units(desk.stock, offer)
+    if not offer.serial:
+        return most, why, number
+    elsewhere = any(other[2] == offer.provider and other != key for other in desk.buys)
+    if elsewhere or offer.provider in desk.stock.unsettled:
+        return 0, Why.PROVIDER_UNSETTLED, offer.provider
+    if one_request - buy.units < most:
+        return one_request - buy.units, Why.PROVIDER_UNSETTLED, f"{one_request} in one purchase"
+    return most, why, number
+
+
+def _grain(offer: Offer) -> str:
+    template = offer.template
+    return f"at least {template.min_units} in steps of {template.step_units}, at most {template.max_units} at once"
+
+
+def _settle(desk: Desk, key: BuyKey, buy: Buy, want: Want) -> None:
+    """Pack the line into the room of a purchase and book it; rooms in which something has run out are not looked at again."""
+    rooms, placed = fill(buy.rooms, want.line, desk.sheet.left[want.key])
+    shares = {**buy.shares, want.key: buy.shares.get(want.key, 0) + placed} if placed else buy.shares
+    useful = tuple(room for room in rooms if room.whole or (room.free and min(room.free.values()) > 0))
+    desk.buys[key] = evolve(buy, rooms=useful, shares=shares)
+    if placed:
+        desk.sheet.answer(want.key, placed, Phase.PLANNED, desk.now.at + buy.offer.template.lead_typical_s)
+
+
+def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
+    offer, template = buy.offer, buy.offer.template
+    pieces = split(buy.units, template, settings)
+    for units, shares in zip(pieces, shares_of(buy.shares, pieces), strict=True):
+        price = template.price
+        yield Purchase(
+            provider=offer.provider,
+            template=template.template,
+            kind=template.kind,
+            units=units,
+            min_units=1,
+            consumer=buy.consumer,
+            shares=shares,
+            terms=offer.terms,
+            price_cap=price,
+            reserve_nanos=0 if price is None else reserve_nanos(template.kind, offer.terms, price, units),
+            reason=Reason(Why.CHEAPEST, f"{template.template} of {offer.provider}"),
+            rejected=buy.rejected,
+        )
