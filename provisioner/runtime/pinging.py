@@ -1,0 +1,74 @@
+"""Asks a provider that says nothing whether it still lives (CC-7), and says so when it does not answer.
+
+It must not know streams or processes; it ends nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from provisioner.runtime.conversation import Conversation
+from provisioner.runtime.supervision import (
+    Answered,
+    Failed,
+    HeardAgain,
+    Lost,
+    PingAnswered,
+    Pings,
+    Quiet,
+    Reporter,
+    Unwritten,
+)
+
+__all__ = ["keep_pinging"]
+
+
+async def keep_pinging(
+    conversation: Conversation,
+    pings: Pings,
+    heard_at: Callable[[], float],
+    report: Reporter,
+    break_off: Callable[[str], None],
+) -> None:
+    """For ever: pings after `quiet_s` of silence if a slot is free, reports Quiet after `degraded_s` without an answer.
+
+    `break_off(reason)` is called after `end_s`. `heard_at` tells when the last good frame came, in trio's time.
+    """
+    while not conversation.is_closed:
+        await trio.sleep_until(heard_at() + pings.quiet_s)
+        if trio.current_time() < heard_at() + pings.quiet_s:
+            continue
+        if conversation.has_free_slot:
+            await _ping(conversation, pings, report, break_off)
+        else:  # the deadline of the running calls is the only clock; the answer that frees a slot is heard too
+            await trio.sleep(pings.quiet_s)
+
+
+async def _ping(conversation: Conversation, pings: Pings, report: Reporter, break_off: Callable[[str], None]) -> None:
+    was_quiet = False
+
+    async def tell_quiet() -> None:
+        nonlocal was_quiet
+        await trio.sleep(pings.degraded_s)
+        was_quiet = True
+        await report(Quiet(pings.degraded_s))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(tell_quiet)
+        outcome = await conversation.call("ping", {}, pings.end_s, cancel_grace_s=0.0)
+        nursery.cancel_scope.cancel()
+    match outcome:
+        case Answered(result=answer):
+            await report(PingAnswered(answer))
+        case Failed(error=error):
+            await report(PingAnswered(error))
+        case Unwritten():
+            if not conversation.is_closed:
+                break_off(f"no ping could be written for {pings.end_s:g} s: the provider does not read its stdin")
+            return
+        case Lost():
+            return
+    if was_quiet:
+        await report(HeardAgain())

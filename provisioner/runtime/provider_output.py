@@ -1,0 +1,127 @@
+"""Reads what a provider writes, at all times: frames from stdout, lines from stderr, each within its limits.
+
+It alone counts junk and bounds what reaches the log. It must not know calls, deadlines or how a process is ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import trio
+
+from provider_sdk.contract.framing import Frame, FrameReader, Junk, Oversize
+from provisioner.edge.peer import LateAnswer, Notified, Stray
+from provisioner.runtime.conversation import Conversation
+from provisioner.runtime.pipes import ReadStream
+from provisioner.runtime.stderr_tail import StderrTail, printable
+from provisioner.runtime.supervision import Log, Reporter
+
+__all__ = ["StdoutReader", "drain_stderr"]
+
+_READ_BYTES = 65536
+_JUNK_LINES = 20
+_JUNK_WINDOW_S = 60.0
+_LOGGED_LINES = 100
+_LOGGED_WINDOW_S = 10.0
+
+
+class StdoutReader:
+    """Feeds a provider's stdout to its conversation and reports what is no answer.
+
+    `break_off(reason)` is called when the provider broke a limit; reading goes on. `heard_at` is when the last good
+    frame came. Notifications count from `listening` on; before the handshake only `log` does (HS-2).
+    """
+
+    def __init__(
+        self,
+        stream: ReadStream,
+        conversation: Conversation,
+        *,
+        frame_bytes: int,
+        report: Reporter,
+        log: Log,
+        break_off: Callable[[str], None],
+    ) -> None:
+        self.heard_at = trio.current_time()
+        self.listening = False
+        self._stream = stream
+        self._conversation = conversation
+        self._frames = FrameReader(frame_bytes)
+        self._frame_bytes = frame_bytes
+        self._report = report
+        self._log = log
+        self._break_off = break_off
+        self._junk_at: deque[float] = deque(maxlen=_JUNK_LINES)
+        self._too_much_junk = False
+
+    async def run(self) -> None:
+        """Reads until the end of stdout."""
+        while data := await _read(self._stream):
+            for found in self._frames.feed(data):
+                match found:
+                    case Frame(obj=message):
+                        self.heard_at = trio.current_time()
+                        await self._take(message)
+                    case Junk(excerpt=excerpt, reason=reason):
+                        self._count_junk(excerpt, reason)
+                    case Oversize():
+                        self._refuse_oversize()
+        for rest in self._frames.end():
+            self._count_junk(rest.excerpt, rest.reason)
+
+    async def _take(self, message: dict[str, object]) -> None:
+        match self._conversation.take(message):
+            case Stray(reason=reason, is_junk=True):
+                self._count_junk(str(sorted(message)), reason)
+            case Notified(name=name) as said:
+                if not self.listening and name != "log":
+                    self._conversation.peer.counts["early"] += 1
+                elif not self._conversation.is_closed:  # a hint, of no use any more once the end has begun
+                    await self._report(said)
+            case LateAnswer(is_examined=True) as late:
+                await self._report(late)
+            case _:  # answers were settled, refusals are on their way, the other strays are counted
+                pass
+
+    def _count_junk(self, excerpt: str, reason: str) -> None:
+        if self._too_much_junk:
+            return
+        now = trio.current_time()
+        self._log.warning("provider_stdout_junk", text=printable(excerpt)[:200], reason=reason)
+        self._junk_at.append(now)
+        if len(self._junk_at) == _JUNK_LINES and now - self._junk_at[0] <= _JUNK_WINDOW_S:
+            self._too_much_junk = True
+            self._break_off(f"{_JUNK_LINES} lines on stdout within {_JUNK_WINDOW_S:g} s were no messages")
+
+    def _refuse_oversize(self) -> None:
+        reason = f"frame too large (limit {self._frame_bytes} bytes)"
+        self._log.warning("provider_frame_too_large", limit_bytes=self._frame_bytes)
+        self._break_off(reason)
+        self._conversation.settle_all(reason)
+
+
+async def drain_stderr(stream: ReadStream, tail: StderrTail, log: Log) -> None:
+    """Reads stderr to its end into `tail`; of a flood only so many lines reach the log, the rest is counted there."""
+    window_ends_at = -1.0
+    logged = unlogged = 0
+    while data := await _read(stream):
+        lines, dropped = tail.feed(data)
+        if (now := trio.current_time()) >= window_ends_at:
+            if unlogged:
+                log.warning("provider_stderr_not_logged", lines=unlogged)
+            window_ends_at, logged, unlogged = now + _LOGGED_WINDOW_S, 0, 0
+        allowed = lines[: _LOGGED_LINES - logged]
+        for line in allowed:
+            log.info("provider_stderr", line=line)
+        logged += len(allowed)
+        unlogged += len(lines) - len(allowed) + dropped
+    if unlogged:
+        log.warning("provider_stderr_not_logged", lines=unlogged)
+
+
+async def _read(stream: ReadStream) -> bytes | bytearray:
+    try:
+        return await stream.receive_some(_READ_BYTES)
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        return b""

@@ -1,0 +1,81 @@
+"""Keeps the end of what a provider writes to stderr, in bounded memory and safe to show.
+
+It alone cuts, escapes and hides; it reads no stream and writes no log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+__all__ = ["StderrTail", "printable"]
+
+_SHORTEST_SECRET = 6
+"""Shorter values would hide ordinary words ("true", "1")."""
+
+
+def printable(text: str) -> str:
+    """`text` with everything that could steer a terminal or a log written as an escape."""
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    )
+
+
+class StderrTail:
+    """The last lines fed, each cut to `line_bytes`, all together at most `total_bytes`."""
+
+    def __init__(
+        self, *, lines: int = 400, line_bytes: int = 4096, total_bytes: int = 1 << 20, secrets: Sequence[str] = ()
+    ) -> None:
+        self._most_lines = lines
+        self._line_bytes = line_bytes
+        self._total_bytes = total_bytes
+        self._secrets = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+        self._kept: deque[str] = deque()
+        self._kept_bytes = 0
+        self._open = bytearray()
+        self._open_bytes = 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The tail, oldest first, with the line still being written last."""
+        last = (self._shown(self._open, self._open_bytes),) if self._open_bytes else ()
+        return (*self._kept, *last)
+
+    def feed(self, data: bytes | bytearray) -> tuple[list[str], int]:
+        """Takes what was read; returns the lines it completed that are kept, and how many earlier ones are not."""
+        first, *rest = data.split(b"\n")
+        self._append(first)
+        if not rest:
+            return [], 0
+        finished = [self._shown(self._open, self._open_bytes)]
+        *middle, unfinished = rest
+        dropped = max(0, len(middle) - self._most_lines)
+        if dropped:  # a flood: the finished line and the first of these would be pushed out at once
+            finished, middle, dropped = [], middle[dropped:], dropped + 1
+        finished.extend(self._shown(line[: self._line_bytes], len(line)) for line in middle)
+        self._open.clear()
+        self._open_bytes = 0
+        self._append(unfinished)
+        for line in finished:
+            self._keep(line)
+        return finished, dropped
+
+    def _append(self, piece: bytes | bytearray) -> None:
+        self._open += piece[: self._line_bytes - len(self._open)]
+        self._open_bytes += len(piece)
+
+    def _keep(self, line: str) -> None:
+        self._kept.append(line)
+        self._kept_bytes += len(line)
+        while len(self._kept) > self._most_lines or self._kept_bytes > self._total_bytes:
+            self._kept_bytes -= len(self._kept.popleft())
+
+    def _shown(self, line: bytes | bytearray, whole_bytes: int) -> str:
+        text = line.rstrip(b"\r").decode("utf-8", "replace")
+        for secret in self._secrets:
+            text = text.replace(secret, "[hidden]")
+        cut = f" … {whole_bytes - len(line)} bytes more" if whole_bytes > len(line) else ""
+        return printable(text) + cut

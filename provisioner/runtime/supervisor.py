@@ -1,0 +1,325 @@
+"""One incarnation of a provider's process: started, kept drained and asked, ended by the ladder, its calls settled.
+
+It alone orders the steps of an end. It decides nothing about starting again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import trio
+
+from provisioner.runtime.command import SpawnRefused
+from provisioner.runtime.conversation import Conversation
+from provisioner.runtime.environment import build_environment
+from provisioner.runtime.pinging import keep_pinging
+from provisioner.runtime.pipes import ByteSink, ReadStream
+from provisioner.runtime.provider_output import StdoutReader, drain_stderr
+from provisioner.runtime.spawn import ExitStatus, spawn
+from provisioner.runtime.stderr_tail import StderrTail
+from provisioner.runtime.subreaper import Escapees, end_escapees
+from provisioner.runtime.supervision import (
+    BeforeWrite,
+    Ended,
+    Log,
+    Outcome,
+    ProcessIdentity,
+    ProcessSpec,
+    Reporter,
+    Unwritten,
+    kind_of_end,
+)
+
+__all__ = ["ChildProcess", "ProviderProcess", "open_process"]
+
+_PRIVATE = 0o700
+_EXIT_NOTICE_S = 1.0
+
+
+class ChildProcess(Protocol):
+    """What is needed of a started child; spawn.Child is one."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_ticks(self) -> int: ...
+    @property
+    def boot_id(self) -> str: ...
+    @property
+    def stdin(self) -> ByteSink: ...
+    @property
+    def stdout(self) -> ReadStream: ...
+    @property
+    def stderr(self) -> ReadStream: ...
+
+    async def wait_exit(self) -> ExitStatus:
+        """How it ended, once it did and is reaped."""
+
+    def signal_group(self, number: signal.Signals) -> bool:
+        """Signals its whole group."""
+
+    async def close_pipes(self) -> None:
+        """Closes our ends."""
+
+
+async def open_process(
+    spec: ProcessSpec, nursery: trio.Nursery, report: Reporter, *, log: Log, environ: Mapping[str, str] | None = None
+) -> ProviderProcess:
+    """Starts the process and its supervision in `nursery`; nothing is written to it yet.
+
+    Raises SpawnRefused with a sentence. When the nursery is cancelled the process is ended by the ladder first.
+    `environ` is where named variables come from (default: the daemon's own). `log` should be bound to the provider.
+    """
+    inherited = os.environ if environ is None else environ
+    tmp_dir = Path(spec.run_dir) / "tmp"
+    _make_folders(Path(spec.run_dir), tmp_dir, Path(spec.state_dir))
+    env = build_environment(
+        inherited,
+        tmp_dir=str(tmp_dir),
+        marker=spec.marker,
+        names=spec.env_names,
+        credentials_dir=spec.credentials_dir,
+        program_dir=spec.program_dir,
+    )
+    child = spawn(spec.argv, env, spec.run_dir)
+    # From here to the task's own shield there is no checkpoint: the child can't be left without a supervisor.
+    process = ProviderProcess(spec, child, report, log, secrets=tuple(inherited[name] for name in spec.env_names))
+    await nursery.start(process.run)
+    return process
+
+
+def _make_folders(*folders: Path) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        except OSError as why:
+            raise SpawnRefused(f"the folder {folder} can't be made: {os.strerror(why.errno or 0)}") from why
+
+
+class ProviderProcess:
+    """A running provider process, from `run` to `ended`."""
+
+    _conversation: Conversation
+    _reader: StdoutReader
+
+    def __init__(
+        self, spec: ProcessSpec, child: ChildProcess, report: Reporter, log: Log, *, secrets: tuple[str, ...] = ()
+    ) -> None:
+        self.ended: Ended | None = None
+        self.identity = ProcessIdentity(child.pid, child.start_ticks, child.boot_id, spec.marker)
+        self._spec = spec
+        self._child = child
+        self._report = report
+        self._log = log
+        self._tail = StderrTail(secrets=secrets)
+        self._is_ready = False
+        self._is_orderly = True
+        self._reason: str | None = None
+        self._is_asked = False
+        self._status: ExitStatus | None = None
+        self._escapees = Escapees((), ())
+        self._ready = trio.Event()
+        self._end_wanted = trio.Event()
+        self._exited = trio.Event()
+        self._stdout_over = trio.Event()
+        self._stderr_over = trio.Event()
+        self._over = trio.Event()
+
+    @property
+    def stderr_tail(self) -> tuple[str, ...]:
+        """The last lines of stderr, safe to show."""
+        return self._tail.lines
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often something was dropped: junk, unknown_id, late, early, requests, replies_dropped."""
+        return self._conversation.peer.counts
+
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether a call would be written at once."""
+        return self._conversation.has_free_slot and not self._end_wanted.is_set()
+
+    def handshake_done(self, in_flight: int) -> None:
+        """`initialize` was answered: other calls are let through, `in_flight` or the operator's bound at once."""
+        self._is_ready = True
+        self._reader.listening = True
+        self._conversation.grow(min(in_flight, self._spec.calls))
+        self._ready.set()
+
+    async def call(
+        self,
+        method: str,
+        params: dict[str, object],
+        timeout_s: float,
+        *,
+        before_write: BeforeWrite | None = None,
+        on_written: Callable[[], None] | None = None,
+    ) -> Outcome:
+        """One call and what became of it; bounds and cancellation as Conversation.call says.
+
+        A call past its deadline and grace ends the process, so that every frame closes.
+        """
+        if not self._is_ready and method != "initialize":
+            return Unwritten("the handshake is not over")
+        return await self._conversation.call(
+            method, params, timeout_s, before_write=before_write, on_written=on_written
+        )
+
+    async def stop(self, reason: str, *, orderly: bool = True) -> Ended:
+        """Ends the process by the ladder and returns how; `orderly` False leaves out `shutdown` (a lost lease).
+
+        The ladder runs to its end also when this wait is cancelled, and is bounded by the graces of the spec.
+        """
+        self._is_orderly = self._is_orderly and orderly
+        self._want_end(reason)
+        return await self.wait_ended()
+
+    async def wait_ended(self) -> Ended:
+        """How it ended, once all is settled."""
+        await self._over.wait()
+        assert self.ended is not None  # noqa: S101  set before the event
+        return self.ended
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """The whole life; cancelled, it still ends the process by the ladder before it returns."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._live, task_status)
+            try:
+                await self._over.wait()
+            finally:
+                self._want_end("the daemon is stopping")
+        if self.ended is not None:
+            await self._report(self.ended)
+
+    async def _live(self, task_status: trio.TaskStatus[None]) -> None:
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as tasks:
+                    self._begin(tasks)
+                    task_status.started()
+                    await self._end_wanted.wait()
+                    await self._wind_down()
+                    tasks.cancel_scope.cancel()
+            finally:
+                await self._make_sure_of_the_end()
+            await self._finish()
+
+    def _begin(self, tasks: trio.Nursery) -> None:
+        self._conversation = Conversation(
+            self._child.stdin, tasks, self._want_end, cancel_grace_s=self._spec.cancel_grace_s
+        )
+        self._reader = StdoutReader(
+            self._child.stdout,
+            self._conversation,
+            frame_bytes=self._spec.frame_bytes,
+            report=self._report,
+            log=self._log,
+            break_off=self._want_end,
+        )
+        tasks.start_soon(self._watch_exit)
+        tasks.start_soon(self._read_stdout)
+        tasks.start_soon(self._drain_stderr)
+        tasks.start_soon(self._keep_pinging)
+
+    async def _watch_exit(self) -> None:
+        self._status = await self._child.wait_exit()
+        self._exited.set()
+        if not self._end_wanted.is_set():
+            self._reason = f"the process ended by itself: {self._status}"
+            self._end_wanted.set()
+
+    async def _read_stdout(self) -> None:
+        await self._reader.run()
+        self._stdout_over.set()
+        # The usual cause is its exit, which is the better reason; what is open is settled within the second anyhow.
+        with trio.move_on_after(self._spec.graces.last_output_s):
+            await self._exited.wait()
+        self._want_end("the provider closed its stdout")
+        self._conversation.settle_all(self._why_lost())
+
+    async def _drain_stderr(self) -> None:
+        await drain_stderr(self._child.stderr, self._tail, self._log)
+        self._stderr_over.set()
+
+    async def _keep_pinging(self) -> None:
+        await self._ready.wait()
+        await keep_pinging(
+            self._conversation, self._spec.pings, lambda: self._reader.heard_at, self._report, self._want_end
+        )
+
+    def _want_end(self, reason: str) -> None:
+        if not self._end_wanted.is_set():
+            self._reason = reason
+            self._is_asked = True
+            self._end_wanted.set()
+
+    def _why_lost(self) -> str:
+        return f"{self._reason} ({self._status})" if self._is_asked and self._status else str(self._reason)
+
+    async def _wind_down(self) -> None:
+        graces = self._spec.graces
+        self._conversation.close(f"no new calls: {self._reason}")
+        said_goodbye = False if self._exited.is_set() else await self._say_goodbye()
+        self._child.stdin.close()
+        await self._exits_within(graces.exit_s if said_goodbye else graces.stdin_end_s)
+        for number, wait_s in ((signal.SIGTERM, graces.term_s), (signal.SIGKILL, graces.kill_s)):
+            if not self._exited.is_set():
+                self._log.warning("provider_signalled", pid=self._child.pid, signal=number.name)
+                self._child.signal_group(number)
+                await self._exits_within(wait_s)
+        with trio.move_on_after(graces.last_output_s):
+            await self._stdout_over.wait()
+            await self._stderr_over.wait()
+
+    async def _say_goodbye(self) -> bool:
+        """True if the provider answered `shutdown`; not asked before the handshake is over (HS-2) or out of order."""
+        answered = False
+
+        async def give_up_when(event: trio.Event) -> None:
+            await event.wait()
+            nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(give_up_when, self._exited)
+            nursery.start_soon(give_up_when, self._stdout_over)
+            if not self._is_ready:
+                await self._conversation.notify("exit", {}, _EXIT_NOTICE_S)
+            elif self._is_orderly:
+                grace_s = self._spec.graces.shutdown_s
+                answered = await self._conversation.last_call("shutdown", {"grace_s": int(grace_s)}, grace_s)
+            nursery.cancel_scope.cancel()
+        return answered
+
+    async def _exits_within(self, wait_s: float) -> None:
+        with trio.move_on_after(wait_s):
+            await self._exited.wait()
+
+    async def _make_sure_of_the_end(self) -> None:
+        """Nothing is left running or unsettled, also when a fault of our own broke the life off."""
+        if self._status is None:
+            self._child.signal_group(signal.SIGKILL)
+            with trio.move_on_after(self._spec.graces.kill_s):
+                self._status = await self._child.wait_exit()
+        self._conversation.settle_all(self._why_lost())
+        await self._child.close_pipes()
+
+    async def _finish(self) -> None:
+        graces = self._spec.graces
+        if self._status is not None:
+            self._escapees = await end_escapees(self._spec.marker, grace_s=graces.term_s, kill_wait_s=graces.kill_s)
+        if self._escapees.ended or self._escapees.left:
+            self._log.warning("provider_left_processes", ended=self._escapees.ended, left=self._escapees.left)
+        self.ended = Ended(
+            identity=self.identity,
+            status=self._status,
+            kind=kind_of_end(self._status, asked=self._is_asked),
+            reason=str(self._reason),
+            stderr_tail=self._tail.lines,
+            escapees=self._escapees,
+        )
+        self._over.set()
