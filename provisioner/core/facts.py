@@ -189,6 +189,8 @@ class InstanceFact:
     notice: Notice | None = None
     return_id: str | None = None
     surplus: bool = False
+    reopened_at: float | None = None
+    reopened_why: str = ""
 
 
 @frozen

@@ -247,7 +247,8 @@ def _wish(draft: Draft, id: str, now: Moment) -> Draft:
             drained = instance if is_weaker else evolve(instance, drain=wish.drain)
             return draft.put(FactKind.INSTANCE, instance.id, drained)
         case WishKind.REOPEN:
-            return draft.put(FactKind.INSTANCE, instance.id, evolve(instance, drain=None))
+            opened = evolve(instance, drain=None, reopened_at=now.at, reopened_why=wish.reason.why.value)
+            return draft.put(FactKind.INSTANCE, instance.id, opened)
 
 
 def _process(draft: Draft, provider: str, now: Moment) -> Draft:

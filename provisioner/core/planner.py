@@ -4,6 +4,7 @@ Every commit of the planner moves its head record, so that a late one is refused
 """
 
 from attrs import evolve
+from immutables import Map
 
 from provisioner.core import answers
 from provisioner.core.events import Moment
@@ -40,9 +41,11 @@ def plan_pass(draft: Draft, now: Moment, settings: Settings) -> Draft:
     draft = _recorded(draft, found, now)
     if draft.changes != before.changes:
         draft = _head_moved(draft)
+    before_s = draft.world.seen.unneeded_since
     return draft.see(
         evolve(
             draft.world.seen,
+            unneeded_since=Map({i: before_s.get(i, now.boot_s) for i in found.unneeded}),
             plan=PlanView(last_boot_s=now.boot_s, wanted=False, at_once=False, wake_boot_s=found.wake_boot_s, lines=found.lines),
         )
     )

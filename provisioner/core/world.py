@@ -122,6 +122,7 @@ class Seen:
     frames_closed: Map[str, float] = field(factory=Map)
     asks: Map[str, Ask] = field(factory=Map)
     idle_since: Map[str, float] = field(factory=Map)
+    unneeded_since: Map[str, float] = field(factory=Map)
     lists: Map[str, ListView] = field(factory=Map)
     absent_since: Map[str, float] = field(factory=Map)
     plan: PlanView = field(factory=PlanView)
