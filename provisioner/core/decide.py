@@ -122,8 +122,7 @@ def _from_process(draft: Draft, event: ProcessEvent, now: Moment) -> Draft:
         case ProviderNotOpened():
             return providers.take_not_opened(outcomes.landed(draft, event.key), event, now)
         case ProcessEnded():
-            landed = outcomes.landed(draft, event.stop_key) if event.stop_key is not None else draft
-            return providers.take_ended(landed, event, now)
+            return providers.take_ended(draft, event, now)
         case HealthSeen():
             return providers.take_health(draft, event, now)
         case ProviderHinted():

@@ -221,7 +221,6 @@ class ProcessEnded:
     number: int
     status: int
     reason: str
-    stop_key: EffectKey | None = None
 
 
 @frozen

@@ -304,7 +304,7 @@ class Promises:
     not_found_gone_after_s: int | None = None
     memory_where: str = "state_dir"
     price_cap: str = "ignored"
-    min_units: str = "best_effort"
+    min_units: str = "ignored"
     return_partial: bool = False
     return_observed: bool = False
     return_typical_s: int = 300

@@ -147,6 +147,7 @@ def take_not_opened(draft: Draft, event: ProviderNotOpened, now: Moment) -> Draf
 
 def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
     """The process is reaped: its frames are closed, every record of the provider is looked at, and it is started again after a pause."""
+    draft = _stop_is_done(draft, event.provider)
     if not is_present(draft.world, event.provider, event.number):
         return draft
     view = evolve(view_of(draft.world, event.provider), is_running=False)
@@ -156,6 +157,15 @@ def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
         view = _ended(view, event.provider, event.reason, now)
     draft = close_frames(with_view(draft, event.provider, view), event.provider, event.number, now)
     return want_plan(draft.touch_provider(event.provider))
+
+
+def _stop_is_done(draft: Draft, provider: str) -> Draft:
+    """An end, however it came, is the outcome of a stop that was under way."""
+    seen = draft.world.seen
+    for key in seen.in_flight:
+        if key.provider == provider and key.effect == "stop_process":
+            return draft.see(evolve(seen, in_flight=seen.in_flight.delete(key)))
+    return draft
 
 
 def _ended(view: ProcessView, provider: str, reason: str, now: Moment) -> ProcessView:

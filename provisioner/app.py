@@ -1,0 +1,132 @@
+"""The wiring: settings in, parts built, the one root nursery opened. No rule lives here."""
+
+import os
+import platform
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import trio
+
+from provisioner.core.effects import Effect
+from provisioner.core.settings import ProviderSettings, Settings
+from provisioner.core.world import World
+from provisioner.edge.to_provider import Folders, Identity
+from provisioner.runtime.clock import Clock, SystemClock
+from provisioner.runtime.engine import Engine
+from provisioner.runtime.links.link import Link
+from provisioner.runtime.links.sqlite import open_sqlite
+from provisioner.runtime.provider_link import ProviderLink
+from provisioner.runtime.rest_server import serve_rest
+from provisioner.runtime.spawn import prepare_descriptors
+from provisioner.runtime.subreaper import become_subreaper, reap_adopted
+from provisioner.runtime.supervision import Log
+
+DISTRIBUTION = "resource-provisioner"
+
+
+class StillNeeded(Exception):
+    """The configuration lacks a provider of which something is not proven gone; nothing was started."""
+
+
+class Providers:
+    """The links to all configured providers; hands each effect to its own."""
+
+    def __init__(self) -> None:
+        self._links: dict[str, ProviderLink] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """Begins nothing more; what is owed then is owed at the next start."""
+        self._closed = True
+
+    def begin(self, effect: Effect) -> None:
+        """Begins an effect at its provider."""
+        if self._closed:
+            return
+        self._links[effect.provider].begin(effect)
+
+    def add(self, name: str, link: ProviderLink) -> None:
+        """Makes a provider reachable."""
+        self._links[name] = link
+
+
+def program_version() -> str:
+    """The version of the installed distribution."""
+    return version(DISTRIBUTION)
+
+
+def folders_of(settings: Settings, provider: ProviderSettings) -> Folders:
+    """A provider's private folders, beside the facts: one a cluster and provider, kept over restarts and upgrades."""
+    root = Path(settings.controller.path).absolute().parent / "providers" / provider.name
+    credentials = os.environ.get("CREDENTIALS_DIRECTORY") if provider.credentials.file else None
+    return Folders(str(root / "state"), str(root / "run"), credentials)
+
+
+async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] | None = None) -> None:
+    """Runs until SIGTERM or SIGINT, then ends every provider in order. Raises FactsError, StillNeeded, and faults of listening."""
+    prepare_descriptors()
+    become_subreaper()
+    holder = f"{platform.node()}:{os.getpid()}"
+    link = await open_sqlite(Path(settings.controller.path), settings.cluster, holder)
+    try:
+        async with trio.open_nursery() as nursery:
+            stopping = trio.Event()
+            nursery.start_soon(_watch_signals, stopping, log)
+            nursery.start_soon(reap_adopted)
+            async with running_engine(link, settings, SystemClock(), log, holder) as engine:
+                await nursery.start(serve_rest, engine, settings)
+                log.info("ready", cluster=settings.cluster, providers=len(settings.providers))
+                if ready is not None:
+                    ready()
+                await stopping.wait()
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.CancelScope(shield=True):
+            await link.close()
+
+
+@asynccontextmanager
+async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log, holder: str) -> AsyncIterator[Engine]:
+    """An engine that has taken over, with its providers' links; at the block's end the providers end first, heard to the last."""
+    providers = Providers()
+    engine = Engine(link, settings, clock, providers.begin, log, holder)
+    who = Identity(settings.cluster, link.lineage, _name_form(holder), program_version())
+    async with trio.open_nursery() as engine_nursery:
+        async with trio.open_nursery() as nursery:
+            for name, entry in settings.providers.items():
+                bound = log.bind(provider=name) if hasattr(log, "bind") else log
+                providers.add(name, ProviderLink(entry, who, folders_of(settings, entry), engine, nursery, bound))
+            await engine_nursery.start(engine.run)
+            _refuse_if_still_needed(engine.world(), settings)
+            yield engine
+            providers.close()
+            nursery.cancel_scope.cancel()
+        engine_nursery.cancel_scope.cancel()
+
+
+def _refuse_if_still_needed(world: World | None, settings: Settings) -> None:
+    if world is None:
+        return
+    living = {i.provider for i in world.live.values()} | {r.provider for r in world.open_requests.values()}
+    missing = sorted(living - set(settings.providers))
+    if missing:
+        raise StillNeeded(
+            f"the configuration lacks {', '.join(missing)}, of which things that cost money are not proven gone; "
+            "put the entry back until its last instance is given back"
+        )
+
+
+def _name_form(holder: str) -> str:
+    """The owner's name in the contract's name form."""
+    kept = "".join(c if c.isalnum() else "-" for c in holder.lower())
+    return kept.strip("-")[:40].strip("-") or "provisioner"
+
+
+async def _watch_signals(stopping: trio.Event, log: Log) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            log.info("stopping", signal=signal.Signals(number).name)
+            stopping.set()

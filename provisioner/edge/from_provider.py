@@ -1,0 +1,273 @@
+"""How a provider's words become ours: decoded answers into core values; everything is checked here once, and trusted inside.
+
+Numbers of attributes become thousandths of the canonical unit (bytes, bytes per second, hertz, seconds, pieces); words become labels.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from provider_sdk.contract import (
+    DescribeResult,
+    ErrorData,
+    InitializeResult,
+    Instance,
+    ReturnedItem,
+    amount_to_nanos,
+    outcome_of,
+    parse_time,
+)
+from provider_sdk.contract import Report as WireReport
+from provider_sdk.contract import Template as WireTemplate
+from provider_sdk.contract.promises import Promises as WirePromises
+from provider_sdk.contract.types import (
+    InstanceNotice,
+    PartialMark,
+    Quantity,
+    Scope,
+    TemplatePrice,
+)
+from provider_sdk.contract.types import Limit as WireLimit
+from provider_sdk.contract.types import Place as WirePlace
+from provider_sdk.contract.types import Problem as WireProblem
+from provider_sdk.contract.words import Outcome, PriceModel
+from provisioner.core.events import ItemWord, Refusal, Report, SeenInstance, SeenMark
+from provisioner.core.ids import digest
+from provisioner.core.model import (
+    Amounts,
+    Billing,
+    BillingEnd,
+    BillingStart,
+    Draw,
+    Kind,
+    Labels,
+    Notice,
+    Per,
+    Place,
+    Price,
+    Problem,
+    Promises,
+    SharedLimit,
+    Template,
+)
+
+THOUSANDTHS = 1000
+CANONICAL: Mapping[str, int] = {
+    "B": 1,
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+    "TiB": 1024**4,
+    "MB/s": 1_000_000,
+    "Mbit/s": 125_000,
+    "Gbit/s": 125_000_000,
+    "Hz": 1,
+    "s": 1,
+}
+
+
+def promises(wire: WirePromises) -> Promises:
+    """What a provider promised, in our words."""
+    return Promises(
+        token_replay=wire.token.replay.value,
+        token_lifetime_s=wire.token.lifetime_s,
+        unknown_ends_s=wire.token.unknown_ends_s,
+        mark_kept=wire.mark.kept.value,
+        list_covers=wire.list.covers.value,
+        list_delay_s=wire.list.delay_s,
+        gone_visible_s=wire.list.gone_visible_s,
+        not_found_gone_after_s=wire.list.not_found_gone_after_s,
+        memory_where=wire.memory.where.value,
+        price_cap=wire.limits.price_cap.value,
+        min_units=wire.limits.min_units.value,
+        return_partial=wire.return_.partial,
+        return_observed=wire.return_.observed,
+        return_typical_s=wire.return_.typical_s,
+        in_flight=wire.calls.in_flight,
+        answer_s=dict(wire.calls.answer_s),
+        not_after=wire.calls.not_after.value,
+        late_effect_s=wire.calls.late_effect_s,
+    )
+
+
+def opened_words(wire: InitializeResult) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    """(program, version, kinds, capabilities) of a handshake."""
+    return wire.provider.name, wire.provider.version, tuple(k.value for k in wire.kinds), wire.capabilities
+
+
+def template(wire: WireTemplate) -> Template:
+    """One kind of thing a provider can supply."""
+    size, labels = attributes(wire.attributes or {})
+    capacity, hold, lead = wire.capacity, wire.hold, wire.lead_time
+    return Template(
+        template=wire.template,
+        kind=Kind(wire.kind.value),
+        unit=wire.unit,
+        units_per_instance=wire.units_per_instance,
+        size=size,
+        labels=labels,
+        place=place(wire.place) or Place(),
+        capacity_max=capacity.max if capacity is not None else None,
+        capacity_available=capacity.available if capacity is not None else None,
+        draws=tuple(Draw(d.limit, d.amount) for d in wire.draws),
+        min_units=wire.granularity.min_units,
+        step_units=wire.granularity.step_units,
+        max_units=wire.granularity.max_units,
+        hold_min_s=hold.min_s if hold is not None else 0,
+        hold_max_s=hold.max_s if hold is not None else None,
+        price=template_price(wire.price),
+        model=_model(wire.model),
+        valid_until=_at(wire.valid_until),
+        billing=_billing(wire),
+        lead_typical_s=lead.typical_s,
+        lead_worst_s=lead.worst_s,
+        notice_s=wire.notice_s,
+        priority=wire.priority or 0,
+    )
+
+
+def _model(model: PriceModel | None) -> str | None:
+    return model.value if model is not None else None
+
+
+def _billing(wire: WireTemplate) -> Billing:
+    if wire.billing is None:
+        return Billing()
+    b = wire.billing
+    return Billing(b.quantum_s, b.minimum_s, BillingStart(b.starts.value), BillingEnd(b.ends.value))
+
+
+def template_price(wire: TemplatePrice | None) -> Price | None:
+    """A template's price; None where it is unknown: unknown is not free."""
+    if wire is None:
+        return None
+    once = amount_to_nanos(wire.once) if wire.once is not None else 0
+    return Price(amount_to_nanos(wire.amount), wire.currency, Per(wire.per.value), once)
+
+
+def limits(wire: Iterable[WireLimit]) -> tuple[SharedLimit, ...]:
+    """Ceilings that templates share."""
+    return tuple(SharedLimit(w.limit, w.name, w.max, w.used) for w in wire)
+
+
+def description_digest(templates: tuple[Template, ...], shared: tuple[SharedLimit, ...]) -> str:
+    """What changes when the content of a description does, whatever the provider says of its revision."""
+    return digest("description", repr(templates), repr(shared), length=26)
+
+
+def pages_joined(pages: Iterable[DescribeResult]) -> tuple[str, tuple[Template, ...], tuple[SharedLimit, ...]]:
+    """(revision, templates, limits) of a whole description; a template named twice counts as said last."""
+    templates: dict[str, Template] = {}
+    shared: dict[str, SharedLimit] = {}
+    revision = ""
+    for page in pages:
+        revision = page.revision
+        templates.update({t.template: template(t) for t in page.templates})
+        shared.update({s.limit: s for s in limits(page.limits or ())})
+    return revision, tuple(templates[t] for t in sorted(templates)), tuple(shared[s] for s in sorted(shared))
+
+
+def attributes(wire: Mapping[str, object]) -> tuple[Amounts, Labels]:
+    """(numbers in thousandths of the canonical unit, words) of an attribute map, both sorted."""
+    size: dict[str, int] = {}
+    labels: list[tuple[str, str]] = []
+    for name, value in wire.items():
+        if isinstance(value, bool):
+            labels.append((name, "true" if value else "false"))
+        elif isinstance(value, int | float):
+            size[name] = round(value * THOUSANDTHS)
+        elif isinstance(value, Quantity):
+            size[name] = round(value.value * CANONICAL[value.unit.value] * THOUSANDTHS)
+        elif isinstance(value, str):
+            labels.append((name, value))
+        elif isinstance(value, tuple | list):
+            labels.extend((name, str(word)) for word in value)
+    return tuple(sorted(size.items())), tuple(sorted(labels))
+
+
+def place(wire: WirePlace | None) -> Place | None:
+    """Where something stands; None where nothing is stated."""
+    return Place(wire.region, wire.zone, wire.rack) if wire is not None else None
+
+
+def problem(wire: WireProblem | ErrorData) -> Problem:
+    """Why something is missing or failed."""
+    scope = wire.scope or Scope()
+    named = wire.limit.name if wire.limit is not None else None
+    return Problem(
+        error_class=wire.error_class.value,
+        units=wire.units if isinstance(wire, WireProblem) else None,
+        reason=wire.reason,
+        detail=wire.detail,
+        retry_after_s=wire.retry_after_s,
+        template=scope.template,
+        place=place(scope.place),
+        limit=scope.limit or named,
+        whole_provider=scope.provider,
+    )
+
+
+def refusal(error: ErrorData) -> Refusal:
+    """An error answer; it proves that nothing was made only where the contract says so (RQ-5)."""
+    return Refusal(problem(error), outcome_of(error) is Outcome.NOT_MADE)
+
+
+def report(wire: WireReport) -> Report:
+    """A provider's word on one purchase."""
+    return Report(
+        request=wire.request_id,
+        token=wire.token,
+        outcome=wire.outcome.value,
+        instances=tuple(instance(i) for i in wire.instances),
+        gone_units=wire.gone_units or 0,
+        problems=tuple(problem(p) for p in wire.problems),
+        poll_after_s=wire.poll_after_s,
+    )
+
+
+def instance(wire: Instance) -> SeenInstance:
+    """One thing a provider told of."""
+    size, labels = attributes(wire.attributes) if wire.attributes is not None else (None, None)
+    charged = wire.charged
+    return SeenInstance(
+        provider_id=wire.instance,
+        kind=Kind(wire.kind.value),
+        units=wire.units,
+        state=wire.state.value,
+        template=wire.template,
+        reason=wire.reason or "",
+        name=wire.name,
+        addresses=tuple((a.address, a.scope.value) for a in wire.addresses),
+        place=place(wire.place),
+        labels=labels,
+        size=size,
+        made_at=_at(wire.made_at),
+        billed_from=_at(wire.billed_from),
+        billed_until=_at(wire.billed_until),
+        expires_at=_at(wire.expires_at),
+        charged_nanos=amount_to_nanos(charged.amount) if charged is not None else None,
+        notice=notice(wire.notice),
+        mark=_mark(wire.mark),
+    )
+
+
+def notice(wire: InstanceNotice | None) -> Notice | None:
+    """The strongest open warning."""
+    if wire is None or wire.kind.value == "withdrawn":
+        return None
+    return Notice(wire.kind.value, _at(wire.deadline), wire.detail)
+
+
+def _mark(wire: PartialMark | None) -> SeenMark | None:
+    if wire is None:
+        return None
+    return SeenMark(wire.cluster, wire.lineage, wire.provider, wire.request_id, wire.token, wire.epoch)
+
+
+def item_word(wire: ReturnedItem) -> ItemWord:
+    """The provider's word on one item of a give-back."""
+    return ItemWord(
+        wire.instance, wire.state.value, wire.units, problem(wire.problem) if wire.problem is not None else None
+    )
+
+
+def _at(wire: str | None) -> float | None:
+    return parse_time(wire) if wire is not None else None

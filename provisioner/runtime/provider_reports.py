@@ -1,0 +1,78 @@
+"""What a provider says unasked, or what is seen of its process, as events; notifications that can't be read are logged and dropped (NT-1)."""
+
+from collections.abc import Iterator, Mapping
+
+from provider_sdk.contract import BadShape, Changed, ErrorData, PingResult, RequestParams, decode
+from provider_sdk.contract import Log as LogNote
+from provider_sdk.contract import Notice as NoticeNote
+from provider_sdk.contract import Report as WireReport
+from provider_sdk.contract.types import InstanceNotice
+from provisioner.core import events
+from provisioner.core.events import Event
+from provisioner.core.model import Notice
+from provisioner.edge import from_provider, peer
+from provisioner.runtime import supervision
+from provisioner.runtime.supervision import Log
+
+
+def report_events(provider: str, number: int, news: supervision.Report, log: Log) -> Iterator[Event]:
+    """The events one report of the supervisor comes to, in order."""
+    match news:
+        case peer.Notified(name, params):
+            yield from _notified(provider, number, name, params, log)
+        case peer.LateAnswer():
+            yield from _late(provider, number, news)
+        case supervision.Quiet():
+            yield events.HealthSeen(provider, number, "quiet")
+        case supervision.HeardAgain():
+            yield events.HealthSeen(provider, number, "ok")
+        case supervision.PingAnswered(answer):
+            yield from _pinged(provider, number, answer)
+        case supervision.Ended():
+            status = news.status
+            code = -1 if status is None or status.code is None else status.code
+            yield events.ProcessEnded(provider, number, code, news.reason)
+
+
+def _notified(provider: str, number: int, name: str, params: Mapping[str, object], log: Log) -> Iterator[Event]:
+    try:
+        if name == "changed":
+            changed = decode(Changed, params)
+            what = tuple(w.value for w in changed.what)
+            yield events.ProviderHinted(provider, number, what, changed.instances, changed.requests)
+        elif name == "notice":
+            for item in decode(NoticeNote, params).items:
+                said = from_provider.notice(InstanceNotice(item.kind, item.deadline, item.detail)) or Notice(
+                    "withdrawn"
+                )
+                yield events.NoticeGiven(provider, number, item.instance, said)
+        elif name == "log":
+            note = decode(LogNote, params)
+            log.info("provider_says", level=note.level.value, text=note.text)
+    except BadShape as bad:
+        log.warning("notification_unreadable", name=name, why=str(bad)[:200])
+
+
+def _late(provider: str, number: int, late: peer.LateAnswer) -> Iterator[Event]:
+    if late.call.method != "request" or isinstance(late.answer, ErrorData):
+        return
+    asked = decode(RequestParams, late.call.params)
+    try:
+        report = decode(WireReport, late.answer)
+    except BadShape:
+        return
+    if report.token == asked.token:
+        yield events.LateAnswer(provider, number, asked.request_id, from_provider.report(report))
+
+
+def _pinged(provider: str, number: int, answer: Mapping[str, object] | ErrorData) -> Iterator[Event]:
+    if isinstance(answer, ErrorData):
+        yield events.HealthSeen(provider, number, "degraded", from_provider.problem(answer))
+        return
+    try:
+        ping = decode(PingResult, answer)
+    except BadShape:
+        yield events.HealthSeen(provider, number, "degraded")
+        return
+    problem = from_provider.problem(ping.problem) if ping.problem is not None else None
+    yield events.HealthSeen(provider, number, ping.health.value, problem)
