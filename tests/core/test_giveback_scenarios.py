@@ -1,0 +1,164 @@
+"""From joined to gone: idle hosts are asked to drain, consent is needed, and a give-back is said until it is proven."""
+
+from attrs import evolve
+
+from provisioner.core.effects import AskReturn, SendRequest, SendReturn
+from provisioner.core.events import ItemWord, Lost, PushedEntry, RequestAnswered, ReturnAnswered, ReturnWords
+from provisioner.core.giveback import ReturnState
+from provisioner.core.instance import InstanceState
+from provisioner.core.model import EntryState, Problem, Promises
+from tests.core.play import TRUSTED, Play, cores, machine, report, settings_for
+
+
+def joined(promises: Promises = TRUSTED) -> tuple[Play, str]:
+    """A daemon with one running host that has joined and is busy, and no demand left."""
+    play = Play(settings_for("east", idle_time_s=60.0))
+    play.provider_ready("east", promises=promises)
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    effect = play.take(SendRequest)
+    made = report(play.only_request(), "made", machine("i-1", "running"))
+    play.event(RequestAnswered(effect.key, "east", effect.number, effect.request, made))
+    (host,) = play.instances()
+    say(play, host.id, EntryState.BUSY, 3)
+    return play, host.id
+
+
+def say(play: Play, host: str, state: EntryState, revision: int, drain: str | None = None) -> None:
+    """The source reports its one host, and that it lacks nothing."""
+    entry = PushedEntry(state=state, instance=host, name="n1", since=play.moment().at, drain=drain)
+    play.supply(entry, revision=revision)
+    play.demand(revision=revision + 1, supply_revision=revision)
+
+
+def idle_until_drained(play: Play, host: str) -> str:
+    """The host goes idle and stays so past the idle time; returns the drain's id."""
+    say(play, host, EntryState.IDLE, 5)
+    play.pass_s(61)
+    drain = play.world.instances[host].drain
+    assert drain is not None
+    return drain.id
+
+
+def test_an_idle_host_is_asked_to_drain_and_returned_only_on_the_sources_word() -> None:
+    play, host = joined()
+    drain = idle_until_drained(play, host)
+    assert not play.world.returns
+    say(play, host, EntryState.DRAINED, 7, drain)
+    sent = play.take(SendReturn)
+    assert play.world.instances[host].state is InstanceState.RETURNING
+    assert play.world.returns[sent.return_id].items[0].instance == host
+
+
+def test_work_that_comes_between_idle_and_return_keeps_the_host() -> None:
+    play, host = joined()
+    drain = idle_until_drained(play, host)
+    say(play, host, EntryState.BUSY, 7, drain)
+    assert play.world.instances[host].drain is None
+    assert not play.world.returns
+    play.pass_s(600)
+    assert not play.world.returns
+
+
+def test_an_answer_to_another_drain_is_no_consent() -> None:
+    play, host = joined()
+    idle_until_drained(play, host)
+    say(play, host, EntryState.DRAINED, 7, "dr-of-last-week")
+    assert not play.in_flight(SendReturn)
+
+
+def test_a_silent_source_loses_no_host() -> None:
+    play, host = joined()
+    say(play, host, EntryState.IDLE, 5)
+    play.pass_s(3_600)
+    assert play.world.instances[host].drain is None
+    assert not play.world.returns
+
+
+def returning(promises: Promises = TRUSTED) -> tuple[Play, str, SendReturn]:
+    """A daemon that has just sent one host back."""
+    play, host = joined(promises)
+    say(play, host, EntryState.DRAINED, 7, idle_until_drained(play, host))
+    return play, host, play.take(SendReturn)
+
+
+def said(play: Play, effect: SendReturn | AskReturn, outcome: object) -> None:
+    """What the provider says of the give-back."""
+    asked = isinstance(effect, AskReturn)
+    play.event(ReturnAnswered(effect.key, "east", effect.number, effect.return_id, asked=asked, outcome=outcome))  # type: ignore[arg-type]
+
+
+def test_a_proven_return_ends_the_instance_and_its_charge() -> None:
+    play, host, effect = returning()
+    said(play, effect, ReturnWords((ItemWord("i-1", "returned", units=0),)))
+    play.settle([])
+    assert play.world.instances[host].state is InstanceState.GONE
+    assert play.world.returns[effect.return_id].state is ReturnState.RETURNED
+
+
+def test_a_return_that_was_taken_is_asked_for_until_it_is_proven() -> None:
+    play, host, effect = returning()
+    said(play, effect, ReturnWords((ItemWord("i-1", "returning"),)))
+    play.pass_s(2)
+    said(play, play.take(AskReturn), ReturnWords((ItemWord("i-1", "returned"),)))
+    assert play.world.instances[host].state is InstanceState.GONE
+
+
+def test_a_lost_answer_to_a_return_is_said_again_for_ever_and_slower() -> None:
+    play, host, effect = returning()
+    pauses = []
+    for _ in range(5):
+        said(play, effect, Lost("cut"))
+        giveback = play.world.returns[effect.return_id]
+        pauses.append(giveback.after_at - play.moment().at)
+        play.pass_s(giveback.after_at - play.moment().at + 0.1)
+        effect = play.take(SendReturn)
+    assert pauses == sorted(pauses) and pauses[-1] > pauses[0]
+    assert play.world.instances[host].state is InstanceState.RETURNING
+
+
+def test_not_found_is_no_proof_without_a_promise() -> None:
+    play, host, effect = returning()
+    said(play, effect, ReturnWords((ItemWord("i-1", "not_found", problem=Problem("not_found")),)))
+    assert play.world.instances[host].state is InstanceState.RETURNING
+
+
+def test_not_found_is_gone_where_the_provider_promised_so_for_a_thing_of_that_age() -> None:
+    play, host, effect = returning(evolve(TRUSTED, not_found_gone_after_s=10))
+    said(play, effect, ReturnWords((ItemWord("i-1", "not_found", problem=Problem("not_found")),)))
+    assert play.world.instances[host].state is InstanceState.GONE
+
+
+def test_a_return_the_provider_forgot_is_said_again() -> None:
+    play, host, effect = returning()
+    said(play, effect, ReturnWords((ItemWord("i-1", "returning"),)))
+    play.pass_s(2)
+    said(play, play.take(AskReturn), ReturnWords((), known=False))
+    assert play.world.returns[effect.return_id].state is ReturnState.SENDING
+
+
+def test_returned_is_confirmed_by_a_later_complete_list_where_it_is_not_observed() -> None:
+    play, host, effect = returning(evolve(TRUSTED, return_observed=False))
+    said(play, effect, ReturnWords((ItemWord("i-1", "returned"),)))
+    assert play.world.instances[host].state is InstanceState.RETURNING
+    play.pass_s(75)
+    play.listed("east")
+    assert play.world.instances[host].state is InstanceState.GONE
+
+
+def test_a_return_is_carried_on_by_the_next_daemon() -> None:
+    play, host, effect = returning()
+    later = play.restarted()
+    later.provider_ready("east")
+    again = later.take(SendReturn)
+    assert again.return_id == effect.return_id
+    assert later.world.instances[host].state is InstanceState.RETURNING
+
+
+def test_a_snapshot_that_loses_all_hosts_counts_only_when_said_again_a_minute_later() -> None:
+    play, host = joined()
+    play.supply(revision=9)
+    assert [e.instance for e in play.world.supplies["lsf"].entries] == [host]
+    play.now_s += 61
+    play.supply(revision=10)
+    assert play.world.supplies["lsf"].entries == ()

@@ -1,0 +1,224 @@
+"""A purchase from demand to its end, and every way its answer can be lost."""
+
+import pytest
+from attrs import evolve
+
+from provisioner.core.effects import AskRequest, SendRequest
+from provisioner.core.events import Lost, NotWritten, Refusal, RequestAnswered, RequestAsked
+from provisioner.core.model import Problem, Promises
+from provisioner.core.request import RequestState
+from tests.core.play import TRUSTED, Play, cores, machine, report, settings_for
+
+
+def bought(promises: Promises = TRUSTED, count: int = 3) -> tuple[Play, SendRequest]:
+    """A daemon that has just begun to send one purchase."""
+    play = Play(settings_for("east"))
+    play.provider_ready("east", promises=promises)
+    play.supply(revision=1)
+    play.demand(cores(count), revision=2)
+    return play, play.take(SendRequest)
+
+
+def answer(play: Play, effect: SendRequest, outcome: object) -> None:
+    """Gives the outcome of a request frame."""
+    play.event(RequestAnswered(effect.key, effect.provider, effect.number, effect.request, outcome))  # type: ignore[arg-type]
+
+
+def asked(play: Play, outcome: object) -> None:
+    """Answers the question about a purchase that is in flight."""
+    ask = play.take(AskRequest)
+    play.event(RequestAsked(ask.key, ask.provider, ask.number, ask.request, play.now_s, outcome))  # type: ignore[arg-type]
+
+
+def test_a_purchase_is_bound_to_its_carrier_in_a_commit_before_its_frame_is_owed() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    assert request.state is RequestState.SENDING
+    assert request.carrier is not None and request.carrier.process == effect.number
+    assert request.mark_epoch == request.carrier.epoch == 1
+    assert request.frames == effect.key.n == 1
+
+
+def test_demand_that_vanishes_before_the_sending_costs_nothing() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east")
+    play.world = evolve(play.world, seen=evolve(play.world.seen, processes=play.world.seen.processes.set(
+        "east", evolve(play.world.seen.processes["east"], throttled_until_boot_s=play.now_s + 50))))
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    assert play.only_request().state is RequestState.PLANNED
+    play.now_s += 2
+    play.demand(revision=3)
+    assert play.only_request().state is RequestState.CANCELLED
+    assert not play.in_flight(SendRequest)
+
+
+def test_a_made_report_takes_up_its_instances_and_fulfils_the_purchase() -> None:
+    play, effect = bought()
+    answer(play, effect, report(play.only_request(), "made", machine("i-1")))
+    assert play.only_request().state is RequestState.FULFILLED
+    assert [i.provider_id for i in play.instances()] == ["i-1"]
+    assert play.instances()[0].shares[0].line == "queue"
+
+
+def test_a_definite_refusal_of_the_only_frame_settles_and_backs_the_offer_off() -> None:
+    play, effect = bought()
+    answer(play, effect, Refusal(Problem("no_capacity"), not_made=True))
+    assert play.only_request().state is RequestState.REFUSED
+    assert "east/small" in play.world.health
+
+
+def test_the_next_offer_is_asked_in_the_same_pass_after_no_capacity() -> None:
+    play = Play(settings_for("dry", "wet"))
+    play.provider_ready("dry")
+    play.provider_ready("wet")
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    first = play.take(SendRequest)
+    other = "wet" if first.provider == "dry" else "dry"
+    answer(play, first, Refusal(Problem("no_capacity"), not_made=True))
+    assert play.take(SendRequest).provider == other
+
+
+def test_an_error_that_does_not_say_not_made_leaves_the_outcome_unknown() -> None:
+    play, effect = bought()
+    answer(play, effect, Refusal(Problem("no_capacity"), not_made=False))
+    assert play.only_request().state is RequestState.UNKNOWN
+    assert play.only_request().reserve_nanos > 0
+
+
+@pytest.mark.parametrize("how", ["lost", "ended"])
+def test_a_lost_answer_is_unknown_and_is_asked_for_before_anything_is_said_again(how: str) -> None:
+    play, effect = bought()
+    if how == "lost":
+        answer(play, effect, Lost("timed out"))
+    else:
+        play.process_ends("east")
+        play.pass_s(120)
+        play.provider_ready("east")
+    assert play.only_request().state is RequestState.UNKNOWN
+    assert play.in_flight(AskRequest)
+    assert not play.in_flight(SendRequest)
+
+
+def test_the_same_frame_goes_again_only_after_the_frame_closed_and_the_provider_knew_nothing() -> None:
+    play, effect = bought()
+    token = play.only_request().token
+    play.process_ends("east")
+    play.pass_s(2)
+    play.provider_ready("east")
+    asked(play, report(play.only_request(), "unknown"))
+    again = play.take(SendRequest)
+    request = play.only_request()
+    assert (request.token, request.frames, again.key.n) == (token, 2, 2)
+    assert request.mark_epoch == 1
+    answer(play, again, report(request, "made", machine("i-1")))
+    assert play.only_request().state is RequestState.FULFILLED
+
+
+def test_a_no_asked_for_before_the_late_effect_is_over_does_not_count() -> None:
+    play, effect = bought(evolve(TRUSTED, token_replay="none"))
+    play.process_ends("east")
+    play.pass_s(2)
+    play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=100))
+    request = play.only_request()
+    asked(play, report(request, "not_made"))
+    assert play.only_request().state is RequestState.UNKNOWN
+    play.pass_s(101)
+    asked(play, report(request, "not_made"))
+    assert play.world.requests[request.id].state is RequestState.NOT_MADE
+
+
+def test_a_no_while_the_frame_is_still_open_does_not_count() -> None:
+    play, effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    answer(play, effect, Lost("timed out"))
+    asked(play, report(play.only_request(), "not_made"))
+    assert play.only_request().state is RequestState.UNKNOWN
+
+
+def test_two_complete_lists_further_apart_than_the_list_delay_are_a_no() -> None:
+    play, effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    play.process_ends("east")
+    play.pass_s(2)
+    play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    request = play.only_request()
+    assert request.state is RequestState.UNKNOWN
+    play.pass_s(61)
+    play.listed("east")
+    assert play.world.requests[request.id].state is RequestState.NOT_MADE
+
+
+def test_incomplete_lists_are_never_a_no() -> None:
+    play, effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    play.process_ends("east")
+    play.pass_s(2)
+    play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    for _ in range(3):
+        play.pass_s(61)
+        play.listed("east", complete=False)
+    assert play.only_request().state is RequestState.UNKNOWN
+
+
+def test_a_yes_in_a_list_counts_in_any_state() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    answer(play, effect, Lost("timed out"))
+    play.pass_s(61)
+    play.listed("east", machine("i-9", "running", request))
+    assert play.only_request().state is RequestState.FULFILLED
+
+
+def test_a_late_yes_of_a_refused_purchase_is_surplus_and_is_never_lost() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    answer(play, effect, Refusal(Problem("no_capacity"), not_made=True))
+    play.pass_s(61)
+    play.listed("east", machine("i-9", "running", request))
+    refused = play.world.requests[request.id]
+    assert refused.state is RequestState.REFUSED and refused.late
+    (late,) = play.instances()
+    assert late.surplus
+
+
+def test_an_unwritten_frame_leaves_the_purchase_as_if_never_sent() -> None:
+    play, effect = bought()
+    answer(play, effect, NotWritten("the pipe was full"))
+    again = play.take(SendRequest)
+    assert (again.request, again.key.n) == (effect.request, 1)
+
+
+def test_a_restart_leaves_what_was_being_sent_unknown_and_asks() -> None:
+    play, effect = bought()
+    later = play.restarted()
+    assert later.only_request().state is RequestState.UNKNOWN
+    later.provider_ready("east")
+    asked(later, report(later.only_request(), "made", machine("i-1")))
+    assert later.only_request().state is RequestState.FULFILLED
+    assert later.world.epochs["provider.east"].epoch == 2
+
+
+def test_after_a_restart_nothing_is_bought_before_the_first_answers_are_in() -> None:
+    play, effect = bought()
+    later = play.restarted()
+    later.provider_ready("east")
+    later.supply(revision=3)
+    later.demand(cores(30), revision=4, supply_revision=3)
+    assert not later.in_flight(SendRequest)
+    asked(later, report(play.only_request(), "made", machine("i-1")))
+    assert later.in_flight(SendRequest)
+
+
+def test_a_provider_without_tokens_is_used_one_purchase_at_a_time() -> None:
+    play, effect = bought(evolve(TRUSTED, token_replay="none"), count=900)
+    assert not play.in_flight(SendRequest)
+    open_states = sorted(r.state.value for r in play.world.open_requests.values())
+    assert open_states.count("sending") == 1
+
+
+def test_demand_and_supply_are_ordered_and_heartbeats_are_no_news() -> None:
+    play = Play(settings_for("east"))
+    play.demand(cores(1), revision=5)
+    play.demand(cores(1), revision=5)
+    play.demand(cores(2), revision=5)
+    play.demand(cores(2), revision=4)
+    assert [getattr(r, "code", None) or r.news for r in play.replies] == [True, False, "revision_reused", "stale_revision"]  # type: ignore[union-attr]
