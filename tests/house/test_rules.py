@@ -90,6 +90,7 @@ HONEST: tuple[tuple[Rule, str, str], ...] = (
     (shape.long_files, RUNTIME, '"""Over 400 lines because it is one table."""\n' + "x = 1\n" * 401),
     (shape.long_functions, RUNTIME, f"def perform():  # long: one table, read top to bottom\n{LONG_BODY}"),
     (shape.empty_names, RUNTIME, "class Database:\n    def rebase(self):\n        return 1"),
+    (shape.empty_names, TEST, "def test_a_stuck_handler_ends_in_time():\n    assert True"),
     (shape.missing_promises, RUNTIME, '"""Rim."""\ndef _inner():\n    return 1'),
     (shape.unchosen_faces, "provider_sdk/__init__.py", "from provider_sdk.serve import serve\n__all__ = ['serve']"),
     (conduct.broad_excepts, "provider_sdk/serve.py", "try:\n    x = 1\nexcept Exception:\n    x = 2"),
