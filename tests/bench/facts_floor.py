@@ -48,7 +48,8 @@ def handed_floor(folder: Path, *, writers: int = 100, record_bytes: int = 256, s
 async def link_rate(link: Link, *, writers: int = 100, value_bytes: int = 256, seconds: float = 1.0) -> Rate:
     """The same tasks over a link: each puts its own record again and again, guarded by the version it had."""
     value = b"y" * value_bytes
-    versions = [0] * writers
+    present = {record.id: record.version for record in (await link.load()).records if record.kind == "bench"}
+    versions = [present.get(f"w-{writer:05d}", 0) for writer in range(writers)]
 
     async def put(writer: int) -> None:
         found = await link.commit(Batch((Put("bench", f"w-{writer:05d}", value, versions[writer]),)))

@@ -35,7 +35,8 @@ def weigh(batch: Batch) -> int | Refused:
         return Refused("too_large", (), f"{len(operations)} operations in one batch; at most {MOST_OPERATIONS}.")
     size = 0
     for operation in operations:
-        size += len(operation.kind.encode()) + len(operation.id.encode())
+        name = operation.kind + operation.id
+        size += len(name) if name.isascii() else len(name.encode())
         if isinstance(operation, Put):
             size += len(operation.value)
     if size > MOST_BYTES:
@@ -76,10 +77,10 @@ class Fold:
         return Committed(self.revision)
 
     def _version(self, key: Key) -> int:
-        if key in self.written:
-            record = self.written[key]
-            return 0 if record is None else record.version
-        return self._versions.get(key, 0)
+        record = self.written.get(key)
+        if record is not None:
+            return record.version
+        return 0 if key in self.written else self._versions.get(key, 0)
 
     def _conflicts(self, batch: Batch) -> list[Conflict]:
         conflicts = []

@@ -51,7 +51,7 @@ class MemoryLink:
             else:
                 self._records[key] = record
                 self._versions[key] = record.version
-        self._recent.add(fold.moves)
+        self._recent.add(fold.moves, size)
         return outcome
 
     async def watch(self, after_revision: int) -> AsyncIterator[Change | Lagged]:

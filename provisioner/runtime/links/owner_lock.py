@@ -30,8 +30,10 @@ class OwnerLock:
 
     def release(self) -> None:
         """Take our words out of the side file and let go; the file itself stays, since removing it would be a race."""
-        os.ftruncate(self.descriptor, 0)
-        os.close(self.descriptor)
+        try:
+            os.ftruncate(self.descriptor, 0)
+        finally:
+            os.close(self.descriptor)
 
 
 def take_owner_lock(facts: Path, cluster: str, owner: str) -> OwnerLock:

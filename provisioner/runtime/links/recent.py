@@ -8,48 +8,61 @@ from __future__ import annotations
 from collections import deque
 
 import trio
+from attrs import frozen
 
 from provisioner.runtime.links.fold import as_change
-from provisioner.runtime.links.link import Batch, Change, Lagged, Put
+from provisioner.runtime.links.link import Batch, Change, Lagged
 
 MOST_CHANGES = 2048
 MOST_CHANGE_BYTES = 16 * 1024 * 1024
 
 
-class Recent:
-    """The last changes without a gap; what is older is dropped, and a watch that still needed it has lagged."""
+@frozen
+class _Group:
+    """Batches committed together, each moving the revision by one, the first from `floor`."""
 
-    def __init__(self, revision: int, most: int = MOST_CHANGES, most_bytes: int = MOST_CHANGE_BYTES) -> None:
+    floor: int
+    moves: list[Batch]
+    size: int
+
+
+class Recent:
+    """The last changes without a gap; what is older is dropped, and a watch that still needed it has lagged.
+
+    Kept are the newest groups that hold at most MOST_CHANGES changes and MOST_CHANGE_BYTES, and the last in any case.
+    """
+
+    def __init__(self, revision: int) -> None:
         self.floor = revision
-        self._most = most
-        self._most_bytes = most_bytes
-        self._bytes = 0
+        self.revision = revision
+        """The oldest revision that can be watched from, and the newest known."""
+        self._size = 0
         # Batches, not changes: most are never watched, so a change is made when one is read.
-        self._moves: deque[Batch] = deque()
+        self._groups: deque[_Group] = deque()
         self._closed = False
         self._readers = trio.lowlevel.ParkingLot()
 
-    @property
-    def revision(self) -> int:
-        """The newest revision known here."""
-        return self.floor + len(self._moves)
+    def add(self, moves: list[Batch], size: int) -> None:
+        """Append batches committed together, `size` bytes in all, and wake the watches."""
+        if not moves:
+            return
+        self._groups.append(_Group(self.revision, moves, size))
+        self._size += size
+        self.revision += len(moves)
+        while len(self._groups) > 1 and self._is_too_much():
+            gone = self._groups.popleft()
+            self._size -= gone.size
+            self.floor += len(gone.moves)
+        self._readers.unpark_all()
 
-    def add(self, moves: list[Batch]) -> None:
-        """Append committed batches, each of which moved the revision by one, and wake the watches."""
-        for batch in moves:
-            self._moves.append(batch)
-            self._bytes += _weight(batch)
-        while len(self._moves) > self._most or self._bytes > self._most_bytes:
-            self._bytes -= _weight(self._moves.popleft())
-            self.floor += 1
-        if self._readers:
-            self._readers.unpark_all()
+    def _is_too_much(self) -> bool:
+        return self.revision - self.floor > MOST_CHANGES or self._size > MOST_CHANGE_BYTES
 
     def restart(self, revision: int) -> None:
         """Forget all: the store was read anew at `revision`, and what happened in between was not seen."""
-        self._moves.clear()
-        self._bytes = 0
-        self.floor = revision
+        self._groups.clear()
+        self._size = 0
+        self.floor = self.revision = revision
         self._readers.unpark_all()
 
     def close(self) -> None:
@@ -63,18 +76,14 @@ class Recent:
             if not self.floor <= revision <= self.revision:
                 return Lagged(revision)
             if revision < self.revision:
-                return as_change(self._moves[revision - self.floor], revision + 1)
+                return self._change_from(revision)
             await self._readers.park()
         return None
 
-
-def _weight(batch: Batch) -> int:
-    size = 0
-    for operation in batch.operations:
-        size += 300  # what the objects themselves take
-        if isinstance(operation, Put):
-            size += len(operation.value)
-    return size
+    def _change_from(self, revision: int) -> Change:
+        # From the newest back, since that is where watches are.
+        group = next(group for group in reversed(self._groups) if group.floor <= revision)
+        return as_change(group.moves[revision - group.floor], revision + 1)
 
 
 class Watch:

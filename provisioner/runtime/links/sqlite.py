@@ -8,9 +8,8 @@ When MOST_WAITING commits or MOST_WAITING_BYTES wait, further ones wait for room
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import outcome
 import trio
@@ -83,7 +82,8 @@ class SqliteLink:
         if self._closing:
             await trio.lowlevel.checkpoint()
             raise FactsUnreachable(self._place, "The facts are closed.", "Start the daemon again.")
-        loaded: Loaded = await self._answer(Load(trio.lowlevel.current_task()))
+        job = Load(trio.lowlevel.current_task())
+        loaded: Loaded = await trio.lowlevel.wait_task_rescheduled(self._submit(job))
         return loaded
 
     async def commit(self, batch: Batch) -> Outcome:
@@ -99,8 +99,8 @@ class SqliteLink:
                 return Refused("locked", (), f"{_UNANSWERED} Too many commits wait.")
         if self._closing:
             return CLOSED
-        self._open_bytes += size
-        answer: Outcome = await self._answer(Commit(batch, size, trio.lowlevel.current_task()))
+        job = Commit(batch, size, trio.lowlevel.current_task())
+        answer: Outcome = await trio.lowlevel.wait_task_rescheduled(self._submit(job))
         return answer
 
     async def watch(self, after_revision: int) -> AsyncIterator[Change | Lagged]:
@@ -123,30 +123,34 @@ class SqliteLink:
             return False
         return len(self._open_jobs) >= MOST_WAITING or self._open_bytes + size > MOST_WAITING_BYTES
 
-    async def _answer(self, job: Commit | Load) -> Any:
+    def _submit(self, job: Commit | Load) -> Callable[[object], trio.lowlevel.Abort]:
+        """Give a job to the writer; what is returned takes its task's hands off it when that is cancelled."""
         # No deadline here: a cancel scope costs as much as the rest of a commit. The writer's watch ends the wait.
         self._open_jobs.add(job)
+        self._open_bytes += job.size
         self._writer.submit(job)
 
         def leave(_: object) -> trio.lowlevel.Abort:
             job.task = None
             return trio.lowlevel.Abort.SUCCEEDED
 
-        return await trio.lowlevel.wait_task_rescheduled(leave)
+        return leave
 
     def _settle(self, turn: Turn) -> None:
         """Take a turn of the writer: publish what it changed, wake all who wait for it."""
-        if turn.revision == self._recent.revision + len(turn.moves):
-            self._recent.add(turn.moves)
-        else:
-            self._recent.restart(turn.revision)
+        size = 0
         for job, answer in zip(turn.jobs, turn.answers, strict=True):
             self._open_jobs.remove(job)
-            if isinstance(job, Commit):
-                self._open_bytes -= job.size
+            size += job.size
             if job.task is not None:
                 trio.lowlevel.reschedule(job.task, answer)
                 job.task = None
+        self._open_bytes -= size
+        # Whoever was woken runs only after this.
+        if turn.revision == self._recent.revision + len(turn.moves):
+            self._recent.add(turn.moves, size)
+        else:
+            self._recent.restart(turn.revision)
         if self._room:
             self._room.unpark_all()
 
@@ -181,6 +185,7 @@ class SqliteLink:
             self._token.run_sync_soon(self._give_up, _UNANSWERED)
 
     def _let_go(self) -> None:
-        self._lock.release()
+        with contextlib.suppress(OSError):  # its words stay, but the lock is gone, and that is what counts
+            self._lock.release()
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._end)

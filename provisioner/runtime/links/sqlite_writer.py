@@ -33,9 +33,10 @@ class Commit:
 
 @define(eq=False)
 class Load:
-    """A load under way; `task` as in Commit."""
+    """A load under way; `task` as in Commit, `size` what it takes of the room for batches."""
 
     task: Any
+    size: int = 0
 
 
 @frozen
