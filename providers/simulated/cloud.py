@@ -17,7 +17,7 @@ from providers.simulated.lives import NEVER, Life, Release, units_at
 from providers.simulated.offers import terms_to_text
 from providers.simulated.plan import Granted, Held, Refused, Shortfall, Wrong
 from providers.simulated.records import Account, Order, OrderForm, Thing, shortfall_from, things_from_rows
-from providers.simulated.tables import cloud_tag, writing
+from providers.simulated.tables import THINGS, cloud_tag, writing
 
 
 class Cloud:

@@ -5,6 +5,7 @@ messages.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from attrs import evolve, field, frozen
@@ -83,14 +84,16 @@ def read_config(values: Mapping[str, object], load_table: LoadTable) -> tuple[Co
     )
     base = evolve(base, capacity=capacity.maybe_integer("per_template", 0, 10**9))
     capacity.close()
+    offers = _read_offers(top, base, load_table)
+    plan = read_faults(top.section("faults"), top.section("failures"))
     config = Config(
-        offers=_read_offers(top, base, load_table),
+        offers={name: _mispriced(offer, plan) for name, offer in offers.items()},
         stock=stock,
         fulfil=read_spread(top, "fulfil_time", Spread(0, 0)),
         return_time=read_spread(top, "return_time", Spread(1000, 1000)),
         list_delay_ms=top.duration_ms("list_delay", 0),
         gone_visible_s=top.seconds("gone_visible", 3600),
-        faults=read_faults(top.section("faults"), top.section("failures")),
+        faults=plan,
         health=_read_health(top.section("health")),
         seed=top.integer("seed", 0),
         cloud_dir=top.text("cloud_dir", "") or None,
@@ -104,6 +107,14 @@ def read_config(values: Mapping[str, object], load_table: LoadTable) -> tuple[Co
         top.blame("cloud_dir", "must be an absolute path")
     top.close()
     return config, faults
+
+
+def _mispriced(offer: Offer, plan: FaultPlan) -> Offer:
+    price = offer.terms.price
+    for glob, currency in plan.prices.currency.items():
+        if price is not None and fnmatchcase(offer.terms.template, glob):
+            return evolve(offer, terms=evolve(offer.terms, price=evolve(price, currency=currency)))
+    return offer
 
 
 def _currency(top: Section, default: str) -> str:

@@ -36,6 +36,8 @@ class CallCounter:
         with self._lock:
             self._counts[name] = self._counts.get(name, 0) + 1
             if self._file is not None:
+                # The wire counts before the state folder is there: its own first frame is what makes it.
+                self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 beside = self._file.with_suffix(".new")
                 beside.write_text(json.dumps(self._counts))
                 os.replace(beside, self._file)

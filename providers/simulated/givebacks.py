@@ -22,7 +22,7 @@ def give_back(site: Site, params: ReturnParams, call: Call) -> tuple[ReturnedIte
         if rule.do == "error":
             raise error_of(Shortfall(rule.error_class, reason=rule.reason), rule.outcome, "")
     call.check_fence()
-    now = site.clock.now_ms()
+    now = site.now_ms()
     keeps = _least_keeps(params)
     refused = _refused(site, keeps, struck, now)
     site.cloud.note_give_back(site.account, params.return_id, {name: keeps[name] for name in refused})
@@ -37,7 +37,7 @@ def status(site: Site, return_id: str) -> ReturnStatus:
     keeps = site.cloud.given_back(site.account, return_id)
     if keeps is None:
         return ReturnStatus(return_id)
-    return ReturnStatus(return_id, _settled(site, keeps, site.clock.now_ms()))
+    return ReturnStatus(return_id, _settled(site, keeps, site.now_ms()))
 
 
 def _least_keeps(params: ReturnParams) -> dict[str, int]:

@@ -44,7 +44,7 @@ def show(site: Site, params: ListParams, struck: tuple[Rule, ...]) -> ListResult
     """Return one page (LS-1 to LS-10), or the lie that was ordered."""
     if any(rule.do == "empty_list" for rule in struck):
         return ListResult((), 0, complete=params.instances is None)
-    now = site.clock.now_ms()
+    now = site.now_ms()
     if params.instances is not None:
         return _named(site, params.instances, params.view, now)
     return _page(site, params, struck, now)

@@ -69,7 +69,7 @@ def state_at(life: Life, now_ms: int) -> State:
     """Return the state at a moment not before it was made."""
     if now_ms >= life.gone_ms:
         return "gone"
-    if life.promised_back >= life.units:
+    if sum(release.units for release in life.releases if release.accepted_ms <= now_ms) >= life.units:
         return "returning"
     if now_ms < life.ready_ms:
         return "booting"

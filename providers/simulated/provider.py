@@ -3,6 +3,7 @@
 Knows which file answers which call; must not know storage, chance or frames.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from provider_sdk.contract.messages import (
@@ -32,7 +33,7 @@ from providers.simulated.faults import Rule
 from providers.simulated.messages import error_of, limits_of, revision_of, template_of
 from providers.simulated.plan import Shortfall
 from providers.simulated.pulse import Pulse
-from providers.simulated.site import Site, open_site, promises_of
+from providers.simulated.site import Clock, Site, open_site, promises_of
 
 _CAPABILITIES = (Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE)
 
@@ -44,7 +45,10 @@ class SimulatedProvider(Provider):
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.HOST, Kind.GRANT)
     checks_fence: ClassVar[bool] = True
 
-    def __init__(self) -> None:
+    def __init__(self, now_ms: Callable[[], int] | None = None, *, watches: bool = True) -> None:
+        """Tell the time by `now_ms` (milliseconds of the epoch); one that does not watch says nothing of itself."""
+        self._now_ms = Clock().now_ms if now_ms is None else now_ms
+        self._watches = watches
         self._opened: tuple[Site, Pulse] | None = None
 
     @property
@@ -54,10 +58,10 @@ class SimulatedProvider(Provider):
 
     def open(self, start: Start) -> Opened:
         """Read the configuration and open the cloud's books."""
-        site = open_site(start)
+        site = open_site(start, self._now_ms)
         pulse = Pulse(site)
         self._opened = (site, pulse)
-        if start.mode == "serve":
+        if self._watches and start.mode == "serve":
             pulse.begin()
         return Opened(
             capabilities=(Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE),
@@ -68,7 +72,7 @@ class SimulatedProvider(Provider):
         """Describe all templates; 20,000 would need pages, a price table here has some hundreds."""
         self._struck("describe")
         config = self.site.config
-        machines, held = self.site.cloud.held_units(self.site.clock.now_ms())
+        machines, held = self.site.cloud.held_units(self.site.now_ms())
         templates = tuple(template_of(offer, config, held.get(name, 0)) for name, offer in config.offers.items())
         limits = limits_of(config, machines)
         revision = revision_of(templates, limits)
@@ -130,7 +134,7 @@ class SimulatedProvider(Provider):
 
     def shutdown(self, params: ShutdownParams) -> ShutdownResult:
         """Say how much is still under way at the far side, where it goes on by itself."""
-        return ShutdownResult(self.site.cloud.open_count(self.site.account, self.site.clock.now_ms()))
+        return ShutdownResult(self.site.cloud.open_count(self.site.account, self.site.now_ms()))
 
     def close(self) -> None:
         """Let go of the books."""

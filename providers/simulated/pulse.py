@@ -24,7 +24,7 @@ class Pulse:
         self._site = site
         self._woken = threading.Event()
         self._ended = threading.Event()
-        self._seen_ms = site.clock.now_ms()
+        self._seen_ms = site.now_ms()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
@@ -46,7 +46,7 @@ class Pulse:
 
     def beat(self) -> float:
         """Tell what happened since the last beat; return the seconds until the next thing happens."""
-        now = self._site.clock.now_ms()
+        now = self._site.now_ms()
         things = self._site.cloud.turned(self._site.account, self._seen_ms, now)
         since, self._seen_ms = self._seen_ms, now
         if things:

@@ -46,7 +46,7 @@ def buy(site: Site, params: RequestParams, call: Call) -> Report:
 
 
 def _bought(site: Site, params: RequestParams, struck: tuple[Rule, ...]) -> Report:
-    now = site.clock.now_ms()
+    now = site.now_ms()
     offer = site.config.offers.get(params.template)
     form = OrderForm(
         token=params.token,
@@ -95,7 +95,7 @@ def _answer(order: Order, form: OrderForm, now_ms: int) -> Report:
 
 def status(site: Site, asked: AskedRequest, struck: tuple[Rule, ...]) -> Report:
     """Report on one purchase; a token never seen is closed for ever, so that `not_made` stays true (§4)."""
-    now = site.clock.now_ms()
+    now = site.now_ms()
     if any(rule.do == "unknown_outcome" for rule in struck):
         return Report(asked.request_id, asked.token, Outcome.UNKNOWN, ())
     order = site.cloud.order(asked.token)
@@ -116,7 +116,7 @@ def cancel(site: Site, params: CancelParams, call: Call) -> Report:
         if rule.do == "error":
             raise error_of(Shortfall(rule.error_class, reason=rule.reason), rule.outcome, "")
     call.check_fence()
-    now = site.clock.now_ms()
+    now = site.now_ms()
     order = site.cloud.cancel(_closing_form(site, params.token, params.request_id, {}, now))
     return report_of(order, params.request_id, now)
 

@@ -7,6 +7,7 @@ what any later call asks for.
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -92,7 +93,7 @@ class Site:
     faults: FarFaults
     notify: Notifier
     frame_bytes: int
-    clock: Clock = field(factory=Clock)
+    now_ms: Callable[[], int]
     running: RunningTokens = field(factory=RunningTokens)
 
     @property
@@ -101,8 +102,8 @@ class Site:
         return max(1, self.frame_bytes // 1500)
 
 
-def open_site(start: Start) -> Site:
-    """Build the site; raises ConfigFault with all faults. Changes nothing that is for sale or sold."""
+def open_site(start: Start, now_ms: Callable[[], int]) -> Site:
+    """Build the site, which tells the time by `now_ms`; raises ConfigFault with all faults. Sells and buys nothing."""
     config, faults = read_config(start.config, load_table)
     if faults:
         raise ConfigFault((fault.path, fault.detail) for fault in faults)
@@ -118,6 +119,7 @@ def open_site(start: Start) -> Site:
         faults=FarFaults(config.faults, config.seed, counter),
         notify=start.notify,
         frame_bytes=start.frame_bytes,
+        now_ms=now_ms,
     )
 
 

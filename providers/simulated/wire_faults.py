@@ -72,7 +72,7 @@ class WireFaults:
         if faults or not (plan.process.any or any(rule.on_wire for rule in plan.rules)):
             return  # a faulty section is refused by `open`, with every fault
         seed, folder = config.get("seed"), params.get("state_dir")
-        keeps = isinstance(folder, str) and params.get("mode") == "serve" and Path(folder).is_dir()
+        keeps = isinstance(folder, str) and params.get("mode") == "serve"
         counter = CallCounter(Path(str(folder)) / "wire-calls.json" if keeps else None)
         self.orders = Orders(plan, seed if isinstance(seed, int) else 0, counter)
         misbehave(plan.process, self.output_fd, self.exit_now)
