@@ -32,7 +32,10 @@ class AuthorThreads:
             found: Awaitable[T] | T = method(*args, **kwargs)
         else:
             found = await trio.to_thread.run_sync(
-                lambda: method(*args, **kwargs), abandon_on_cancel=True, limiter=self._limiter
+                lambda: method(*args, **kwargs),
+                thread_name=f"author: {method.__name__}",
+                abandon_on_cancel=True,
+                limiter=self._limiter,
             )
         if inspect.isawaitable(found):
             return await found

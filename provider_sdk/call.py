@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
+import trio
+
 from provider_sdk.contract.words import ErrorClass, Outcome
 from provider_sdk.errors import ContractError, StateError
 
@@ -38,6 +40,8 @@ class Call:
         self._passed = 0
         self._cancelled = False
         self._stopping = False
+        self._asked_in_thread = threading.Event()
+        self._asked = trio.Event()
 
     @property
     def cancelled(self) -> bool:
@@ -91,9 +95,19 @@ class Call:
             return "a higher epoch has been here"
         return None
 
+    def pause(self, seconds: float) -> bool:
+        """Wait in a plain method; True, at once, if the call is asked to stop. An `async` one uses `wait_to_stop`."""
+        return self._asked_in_thread.wait(seconds)
+
+    async def wait_to_stop(self) -> None:
+        """Wait in an `async` method until the call is asked to stop (`cancelled` or `stopping` is true then)."""
+        await self._asked.wait()
+
     def ask_to_stop(self, why: Literal["cancelled", "shutdown"]) -> None:
-        """Tell the handler that it should stop at the next safe point; nothing is undone by it."""
+        """Tell the author to stop at the next safe point; nothing is undone by it. For the trio thread."""
         if why == "cancelled":
             self._cancelled = True
         else:
             self._stopping = True
+        self._asked_in_thread.set()
+        self._asked.set()

@@ -6,7 +6,7 @@ habit of putting exception texts on the wire; must not know what any method does
 
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, cast
 
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.dispatcher import create_request, to_response
@@ -44,8 +44,7 @@ class Dispatcher:
         """Run one method to its end and give the whole answer frame as an object; raises nothing."""
         asked = create_request({"method": method, "params": params, "id": call_id})
         request, outcome = await dispatch_request(self._methods, call_id, asked)
-        answer: dict[str, Any] = to_serializable_one(to_response(request, outcome))
-        return answer
+        return cast(dict[str, Any], to_serializable_one(to_response(request, outcome)))
 
     def _wrapped(self, method: Method) -> Callable[..., Awaitable[object]]:
         async def run(call_id: int, /, **params: object) -> object:

@@ -20,9 +20,9 @@ from provider_sdk.stages import Ending
 from provider_sdk.stdio import Claimed, Reaper, claim_descriptors, watch_for_hangup, write_log
 
 EXIT_USAGE = 64
-EXIT_WITHIN_S = 9.5
+EXIT_WITHIN_S = 9.0
 """After the end of input or SIGTERM; the contract allows 10 s (HS-9)."""
-EXIT_NOW_WITHIN_S = 4.5
+EXIT_NOW_WITHIN_S = 4.0
 """After `exit`, or a refused handshake; the contract allows 5 s (HS-8)."""
 CLOSE_S = 1.0
 CONTRACT_VARIABLE = "PROVISIONER_CONTRACT"

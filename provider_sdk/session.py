@@ -38,7 +38,7 @@ from provider_sdk.stages import Ending, Stage, refusal
 from provider_sdk.writer import FrameWriter
 
 READ_BYTES = 65_536
-FINISH_S = 8.0
+FINISH_S = 7.5
 """How long running calls may still finish after the end of input or SIGTERM; the whole process has 10 s (HS-9)."""
 OPEN_TASKS = 4_096
 """Frames being worked on or answered at once; beyond it reading pauses until one is done."""
@@ -205,7 +205,7 @@ class Session:
         # The slot and the keys are free before the answer leaves: whoever reads it may ask again at once.
         del self._calls[request.id]
         self._begin(self._admission.leave(request.id))
-        await self._send(request.id, answer)
+        await self._send(request, answer)
 
     def _begin(self, call_ids: list[int]) -> None:
         for call_id in call_ids:
@@ -232,16 +232,12 @@ class Session:
             self._served.ask_to_stop(request.id)
 
     async def _answer(self, request: Request) -> None:
-        await self._send(request.id, await self._dispatcher.answer(request.id, request.method, request.params))
+        await self._send(request, await self._dispatcher.answer(request.id, request.method, request.params))
 
-    async def _send(self, call_id: int, answer: dict[str, Any]) -> None:
+    async def _send(self, request: Request, answer: dict[str, Any]) -> None:
         if self._served is not None:
-            self._served.forget_call(call_id)
-        try:
-            content = self._writer.encode(answer)
-        except ContractError as refused:
-            content = self._writer.encode(error_object(call_id, write_error(refused)))
-        await self._writer.write(content)
+            self._served.forget_call(request.id)
+        await self._writer.write(self._writer.encode_answer(request.id, request.method, answer))
 
     def _refuse(self, call_id: int, refused: ContractError) -> None:
         self._start(self._writer.write, self._writer.encode(error_object(call_id, write_error(refused))))
@@ -264,12 +260,12 @@ class Session:
     async def _greet(self, request: Request) -> None:
         answer = await self._dispatcher.answer(request.id, request.method, request.params)
         if self._greeting is None:
-            await self._send(request.id, answer)
+            await self._send(request, answer)
             self._exit_code = exit_code_after(ErrorClass(answer["error"]["data"]["error_class"]))
             self.end(Ending.NOT_GREETED)
             return
         self._serve(self._greeting)
-        await self._send(request.id, answer)
+        await self._send(request, answer)
         self._notifier.greeted()
 
     async def _initialize(self, call_id: int, params: Params) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from provider_sdk.errors import StateFull, StateLocked, StateUnreadable
 
-_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$")
+_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}\Z")
 _MEMORY = "sdk-memory.json"
 _LOCK = "sdk-lock"
 _ASIDE = ".unreadable-"

@@ -25,14 +25,14 @@ class Claimed:
 def claim_descriptors() -> Claimed:
     """Move frames off descriptors 0 and 1, so that no print, C library or child can reach them (clause FR-4).
 
-    Afterwards 0 reads nothing and 1 is stderr. Nothing is lost that was printed before.
+    Afterwards 0 reads nothing and 1 is stderr, where also goes what was printed before and still lies in a buffer.
     """
-    sys.stdout.flush()
     claimed = Claimed(input=_duplicate(0), output=_duplicate(1))
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0, inheritable=True)
     os.close(nothing)
     os.dup2(2, 1, inheritable=True)
+    sys.stdout.flush()
     # What is printed must be seen even if the process ends without clean-up, and never kill it for an odd character.
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)  # a test may have put another object there

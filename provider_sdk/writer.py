@@ -3,12 +3,17 @@
 Knows bytes and a stream; must not know methods.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
 
 import trio
 
+from provider_sdk.contract.envelope import error_object
+from provider_sdk.contract.errors import write_error
 from provider_sdk.contract.framing import FrameTooLong, frame
 from provider_sdk.errors import ContractError, ErrorClass
+from provider_sdk.fit import smaller
 
 LEAST_FRAME_BYTES = 1_048_576
 
@@ -37,6 +42,20 @@ class FrameWriter:
             raise ContractError(
                 ErrorClass.TOO_LARGE, detail=f"the answer is longer than {self._limit_bytes} bytes"
             ) from excess
+
+    def encode_answer(self, call_id: int, method: str, answer: dict[str, Any]) -> bytes:
+        """The frame of an answer, told shorter where that is allowed, else the error that it can't be sent."""
+        told = [answer] if "error" in answer else chain([answer], self._told_shorter(method, answer))
+        refused = ContractError(ErrorClass.TOO_LARGE)
+        for version in told:
+            try:
+                return self.encode(version)
+            except ContractError as refusal:
+                refused = refusal
+        return self.encode(error_object(call_id, write_error(refused)))
+
+    def _told_shorter(self, method: str, answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        return ({**answer, "result": result} for result in smaller(method, answer["result"]))
 
     async def write(self, content: bytes) -> None:
         """Write one whole frame in turn; a cancelled write leaves a part, so only the end of the process may cancel."""

@@ -131,6 +131,10 @@ class Daemon:
         """Close the provider's stdin."""
         await self._to_provider.aclose()
 
+    async def stop_reading(self) -> None:
+        """Close the provider's stdout."""
+        await self._from_provider.aclose()
+
     async def exit(self) -> int:
         """Wait for the end; answers the exit code."""
         await self.ended.wait()

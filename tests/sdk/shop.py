@@ -27,6 +27,8 @@ from provider_sdk.contract import (
     ReturnStatus,
     ReturnStatusParams,
     ReturnStatusResult,
+    ShutdownParams,
+    ShutdownResult,
 )
 from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.words import Health
@@ -94,6 +96,9 @@ class Shop(Provider):
 
     async def list_(self, params: ListParams) -> ListResult:
         return ListResult(instances=(), age_s=0, complete=True)
+
+    async def shutdown(self, params: ShutdownParams) -> ShutdownResult:
+        return ShutdownResult(open=0)
 
     async def ping(self) -> PingResult:
         return PingResult(Health.OK)

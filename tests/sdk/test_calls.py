@@ -1,8 +1,8 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trio
+from trio.testing import MockClock
 
 from provider_sdk.call import Call
 from provider_sdk.contract import (
@@ -10,6 +10,8 @@ from provider_sdk.contract import (
     Capability,
     DescribeParams,
     DescribeResult,
+    Instance,
+    InstanceState,
     Outcome,
     Report,
     RequestParams,
@@ -23,8 +25,6 @@ from provider_sdk.state import StateFolder
 from tests.sdk.conversation import MARK, conversation, give_back, purchase
 from tests.sdk.shop import Shop, made, report
 from tests.sdk.test_handshake import error_class
-
-pytestmark = pytest.mark.usefixtures("autojump_clock")
 
 
 class Gate:
@@ -55,7 +55,7 @@ def asked_about(*tokens: str) -> dict[str, object]:
     return {"requests": items}
 
 
-async def test_a_purchase_is_reported_as_the_author_said(tmp_path: Path) -> None:
+async def test_a_purchase_is_reported_as_the_author_said(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path)
         result = (await daemon.call("request", purchase()))["result"]
@@ -65,7 +65,9 @@ async def test_a_purchase_is_reported_as_the_author_said(tmp_path: Path) -> None
         ]
 
 
-async def test_unknown_methods_are_refused_and_so_are_undeclared_ones(tmp_path: Path) -> None:
+async def test_unknown_methods_are_refused_and_so_are_undeclared_ones(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path)
         for method in ("fly", "quote", "cancel", "open", "_table"):
@@ -73,7 +75,9 @@ async def test_unknown_methods_are_refused_and_so_are_undeclared_ones(tmp_path: 
             assert (answer["error"]["code"], error_class(answer)) == (-32601, "unknown_method")
 
 
-async def test_bad_params_are_refused_with_every_fault_and_begin_nothing(tmp_path: Path) -> None:
+async def test_bad_params_are_refused_with_every_fault_and_begin_nothing(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     shop = Shop()
     async with conversation(shop) as daemon:
         await daemon.greet(tmp_path)
@@ -83,7 +87,7 @@ async def test_bad_params_are_refused_with_every_fault_and_begin_nothing(tmp_pat
     assert shop.begun == []
 
 
-async def test_fr_4_junk_is_skipped_and_a_good_frame_after_it_counts(tmp_path: Path) -> None:
+async def test_fr_4_junk_is_skipped_and_a_good_frame_after_it_counts(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path)
         await daemon.say(b"Traceback (most recent call last):\n\xff\xfe\n[1,2]\n\n{}\n" + b"x" * 2_000_000 + b"\n")
@@ -91,7 +95,7 @@ async def test_fr_4_junk_is_skipped_and_a_good_frame_after_it_counts(tmp_path: P
         assert len(daemon.logged) == 5
 
 
-async def test_fr_5_what_is_no_request_is_never_answered(tmp_path: Path) -> None:
+async def test_fr_5_what_is_no_request_is_never_answered(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path)
         await daemon.send({"jsonrpc": "2.0", "id": 99, "result": {}})
@@ -101,14 +105,14 @@ async def test_fr_5_what_is_no_request_is_never_answered(tmp_path: Path) -> None
         assert daemon.passed_over() == []
 
 
-async def test_params_that_are_no_object_are_a_bad_message(tmp_path: Path) -> None:
+async def test_params_that_are_no_object_are_a_bad_message(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path)
         await daemon.send({"jsonrpc": "2.0", "id": 70, "method": "ping", "params": [1]})
         assert (await daemon.answer_to(70))["error"]["code"] == -32600
 
 
-async def test_fr_5_answers_come_in_the_order_of_their_ends(tmp_path: Path) -> None:
+async def test_fr_5_answers_come_in_the_order_of_their_ends(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     async with conversation(Shop(in_flight=2, request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
@@ -120,7 +124,9 @@ async def test_fr_5_answers_come_in_the_order_of_their_ends(tmp_path: Path) -> N
         assert (await daemon.next_frame())["id"] == slow
 
 
-async def test_more_calls_than_promised_wait_and_ping_is_answered_all_the_while(tmp_path: Path) -> None:
+async def test_more_calls_than_promised_wait_and_ping_is_answered_all_the_while(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     gate = Gate()
     async with conversation(Shop(in_flight=1, request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
@@ -135,7 +141,7 @@ async def test_more_calls_than_promised_wait_and_ping_is_answered_all_the_while(
         assert (await daemon.answer_to(second))["result"]["outcome"] == "made"
 
 
-async def test_cc_3_calls_on_one_token_never_run_side_by_side(tmp_path: Path) -> None:
+async def test_cc_3_calls_on_one_token_never_run_side_by_side(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     shop = Shop(in_flight=4, request=gate.request)
     async with conversation(shop) as daemon:
@@ -150,7 +156,9 @@ async def test_cc_3_calls_on_one_token_never_run_side_by_side(tmp_path: Path) ->
         assert shop.begun == ["request tk-1", "request tk-2", "request tk-1"]
 
 
-async def test_cc_3_returns_with_a_common_instance_never_run_side_by_side(tmp_path: Path) -> None:
+async def test_cc_3_returns_with_a_common_instance_never_run_side_by_side(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     may_end = trio.Event()
 
     async def wait(params: ReturnParams, call: Call) -> None:
@@ -176,7 +184,7 @@ class Trusting(Shop):
     serialises_itself = True
 
 
-async def test_a_provider_may_serialise_by_itself(tmp_path: Path) -> None:
+async def test_a_provider_may_serialise_by_itself(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     shop = Trusting(in_flight=4, request=gate.request)
     async with conversation(shop) as daemon:
@@ -187,7 +195,7 @@ async def test_a_provider_may_serialise_by_itself(tmp_path: Path) -> None:
         assert shop.begun == ["request tk-1", "request tk-1"]
 
 
-async def test_a_cancelled_call_that_waits_is_never_begun(tmp_path: Path) -> None:
+async def test_a_cancelled_call_that_waits_is_never_begun(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     shop = Shop(in_flight=1, request=gate.request)
     async with conversation(shop) as daemon:
@@ -202,21 +210,21 @@ async def test_a_cancelled_call_that_waits_is_never_begun(tmp_path: Path) -> Non
     assert shop.begun == ["request tk-1", "describe"]
 
 
-async def test_cc_6_a_running_change_is_told_and_still_answers(tmp_path: Path) -> None:
+async def test_cc_6_a_running_change_is_told_and_still_answers(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     async with conversation(Shop(request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
         running = await daemon.ask("request", purchase("tk-1"))
         await gate.at("tk-1")[0].wait()
-        assert not gate.calls["tk-1"].cancelled
+        before = gate.calls["tk-1"].cancelled
         await daemon.tell("cancel_call", {"id": running})
-        await daemon.call("ping")
-        assert gate.calls["tk-1"].cancelled
+        await gate.calls["tk-1"].wait_to_stop()
+        assert (before, gate.calls["tk-1"].cancelled) == (False, True)
         gate.at("tk-1")[1].set()
         assert (await daemon.answer_to(running))["result"]["outcome"] == "made"
 
 
-async def test_cc_6_a_running_read_is_given_up(tmp_path: Path) -> None:
+async def test_cc_6_a_running_read_is_given_up(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def endless(params: DescribeParams) -> DescribeResult:
         await trio.sleep_forever()
         raise AssertionError
@@ -230,7 +238,9 @@ async def test_cc_6_a_running_read_is_given_up(tmp_path: Path) -> None:
         assert "result" in await daemon.call("list")
 
 
-async def test_ep_4_a_call_after_its_time_or_of_another_epoch_begins_nothing(tmp_path: Path) -> None:
+async def test_ep_4_a_call_after_its_time_or_of_another_epoch_begins_nothing(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     shop = Shop()
     async with conversation(shop) as daemon:
         await daemon.greet(tmp_path)
@@ -243,7 +253,9 @@ async def test_ep_4_a_call_after_its_time_or_of_another_epoch_begins_nothing(tmp
     assert shop.begun == []
 
 
-async def test_ep_4_the_fence_falls_between_the_begin_of_a_call_and_its_far_side_change(tmp_path: Path) -> None:
+async def test_ep_4_the_fence_falls_between_the_begin_of_a_call_and_its_far_side_change(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     gate = Gate()
     async with conversation(Shop(request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
@@ -255,7 +267,9 @@ async def test_ep_4_the_fence_falls_between_the_begin_of_a_call_and_its_far_side
         assert (error_class(answer), answer["error"]["data"]["outcome"]) == ("fenced", "not_made")
 
 
-async def test_a_fence_after_a_first_far_side_change_never_says_not_made(tmp_path: Path) -> None:
+async def test_a_fence_after_a_first_far_side_change_never_says_not_made(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def twice(params: RequestParams, call: Call) -> Report:
         call.check_fence()
         daemon.boot_s = 101.0
@@ -268,7 +282,9 @@ async def test_a_fence_after_a_first_far_side_change_never_says_not_made(tmp_pat
         assert (error_class(answer), answer["error"]["data"]["outcome"]) == ("transient", "unknown")
 
 
-async def test_ep_2_a_higher_stored_epoch_fences_the_call_and_ends_the_process(tmp_path: Path) -> None:
+async def test_ep_2_a_higher_stored_epoch_fences_the_call_and_ends_the_process(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     gate = Gate()
     async with conversation(Shop(request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
@@ -282,7 +298,9 @@ async def test_ep_2_a_higher_stored_epoch_fences_the_call_and_ends_the_process(t
         assert daemon.endings == [(Ending.SUPERSEDED, 0)]
 
 
-async def test_a_bug_in_a_purchase_is_internal_with_a_ref_and_an_unknown_outcome(tmp_path: Path) -> None:
+async def test_a_bug_in_a_purchase_is_internal_with_a_ref_and_an_unknown_outcome(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def buggy(params: RequestParams, call: Call) -> Report:
         raise ExceptionGroup("outer", [ValueError("secret hunter2")])
 
@@ -302,7 +320,9 @@ class Careful(Shop):
     checks_fence = True
 
 
-async def test_a_careful_provider_that_fails_before_its_first_check_has_made_nothing(tmp_path: Path) -> None:
+async def test_a_careful_provider_that_fails_before_its_first_check_has_made_nothing(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def full_disk(params: RequestParams, call: Call) -> Report:
         if params.token == "tk-2":
             call.check_fence()
@@ -317,7 +337,7 @@ async def test_a_careful_provider_that_fails_before_its_first_check_has_made_not
         assert after["outcome"] == "unknown"
 
 
-async def test_a_typed_refusal_goes_out_as_it_is(tmp_path: Path) -> None:
+async def test_a_typed_refusal_goes_out_as_it_is(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def sold_out(params: RequestParams, call: Call) -> Report:
         raise ContractError(ErrorClass.NO_CAPACITY, "none left", outcome=Outcome.NOT_MADE, retry_after_s=30)
 
@@ -333,7 +353,9 @@ async def test_a_typed_refusal_goes_out_as_it_is(tmp_path: Path) -> None:
         }
 
 
-async def test_an_answer_of_another_type_or_about_another_purchase_is_a_bug(tmp_path: Path) -> None:
+async def test_an_answer_of_another_type_or_about_another_purchase_is_a_bug(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def confused(params: RequestParams, call: Call) -> Any:
         return None if params.token == "tk-1" else Report("rq-1", "tk-9", Outcome.MADE, ())
 
@@ -343,7 +365,7 @@ async def test_an_answer_of_another_type_or_about_another_purchase_is_a_bug(tmp_
             assert error_class(await daemon.call("request", purchase(token))) == "internal"
 
 
-async def test_an_answer_longer_than_agreed_becomes_too_large(tmp_path: Path) -> None:
+async def test_an_answer_longer_than_agreed_becomes_too_large(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def verbose(params: DescribeParams) -> DescribeResult:
         return DescribeResult(revision="r", removed=tuple(f"template-{'x' * 100}-{n}" for n in range(10_000)))
 
@@ -353,7 +375,7 @@ async def test_an_answer_longer_than_agreed_becomes_too_large(tmp_path: Path) ->
         assert (answer["error"]["code"], error_class(answer)) == (-32003, "too_large")
 
 
-async def test_an_answer_that_is_no_json_becomes_internal(tmp_path: Path) -> None:
+async def test_an_answer_that_is_no_json_becomes_internal(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def odd(params: DescribeParams) -> DescribeResult:
         return DescribeResult(revision="\ud800")
 
@@ -362,7 +384,9 @@ async def test_an_answer_that_is_no_json_becomes_internal(tmp_path: Path) -> Non
         assert error_class(await daemon.call("describe")) == "internal"
 
 
-async def test_a_purchase_under_way_is_pending_whatever_the_author_reads(tmp_path: Path) -> None:
+async def test_a_purchase_under_way_is_pending_whatever_the_author_reads(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     gate = Gate()
     async with conversation(Shop(in_flight=2, request=gate.request)) as daemon:
         await daemon.greet(tmp_path)
@@ -373,7 +397,9 @@ async def test_a_purchase_under_way_is_pending_whatever_the_author_reads(tmp_pat
         assert outcomes == {"tk-1": "pending", "tk-2": "not_made"}
 
 
-async def test_a_status_that_was_read_before_the_purchase_ended_is_read_again(tmp_path: Path) -> None:
+async def test_a_status_that_was_read_before_the_purchase_ended_is_read_again(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     gate = Gate()
     reads: list[int] = []
 
@@ -399,7 +425,9 @@ async def test_a_status_that_was_read_before_the_purchase_ended_is_read_again(tm
         assert reads == [2, 1]
 
 
-async def test_st_2_damaged_records_stop_purchases_and_show_in_ping_but_returns_go_on(tmp_path: Path) -> None:
+async def test_st_2_damaged_records_stop_purchases_and_show_in_ping_but_returns_go_on(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     shop = Shop()
     async with conversation(shop) as daemon:
         await daemon.greet(tmp_path)
@@ -414,7 +442,7 @@ async def test_st_2_damaged_records_stop_purchases_and_show_in_ping_but_returns_
         assert "result" in await daemon.call("return", give_back("m.1"))
 
 
-async def test_optional_methods_are_served_once_declared(tmp_path: Path) -> None:
+async def test_optional_methods_are_served_once_declared(tmp_path: Path, autojump_clock: MockClock) -> None:
     class Cancelling(Shop):
         """Cancels."""
 
@@ -429,3 +457,47 @@ async def test_optional_methods_are_served_once_declared(tmp_path: Path) -> None
         daemon.boot_s = 101.0
         refused = (await daemon.call("cancel", params))["error"]
         assert (refused["code"], "outcome" in refused["data"]) == (-32012, False)
+
+
+async def test_rs_4_a_report_that_does_not_fit_tells_the_least_of_each_instance(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async def bulky(params: RequestParams, call: Call) -> Report:
+        call.check_fence()
+        return bulk(params, 1_000)
+
+    async with conversation(Shop(request=bulky)) as daemon:
+        await daemon.greet(tmp_path)
+        result = (await daemon.call("request", purchase()))["result"]
+        assert result["outcome"] == "made"
+        assert len(result["instances"]) == 1_000
+        assert result["instances"][0] == {"instance": "m.tk-1.0", "state": "running", "units": 1}
+
+
+async def test_rs_1_of_reports_that_do_not_fit_the_first_are_told(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async def bulky(params: RequestStatusParams) -> RequestStatusResult:
+        return RequestStatusResult(tuple(bulk(asked, 1_000) for asked in params.requests))
+
+    async with conversation(Shop(request_status=bulky)) as daemon:
+        await daemon.greet(tmp_path)
+        tokens = [f"tk-{number}" for number in range(50)]
+        result = (await daemon.call("request_status", asked_about(*tokens)))["result"]
+        told = [report["token"] for report in result["requests"]]
+        assert 1 <= len(told) < 50
+        assert told == tokens[: len(told)]
+
+
+def bulk(asked: RequestParams | AskedRequest, count: int) -> Report:
+    machines = tuple(
+        Instance(
+            f"m.{asked.token}.{n}",
+            1,
+            InstanceState.RUNNING,
+            template="t" * 200,
+            name="n" * 253,
+            reason="r" * 500,
+            access={"k": "v" * 200},
+        )
+        for n in range(count)
+    )
+    return Report(asked.request_id, asked.token, Outcome.MADE, machines)

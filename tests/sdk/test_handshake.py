@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trio
 from trio.testing import MockClock
 
@@ -14,8 +13,6 @@ from provider_sdk.state import StateFolder
 from tests.sdk.conversation import conversation, greeting, purchase
 from tests.sdk.shop import Shop
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 
 def error_class(frame: dict[str, Any]) -> str:
     """The class of an error frame, its code checked to be there."""
@@ -23,7 +20,7 @@ def error_class(frame: dict[str, Any]) -> str:
     return str(frame["error"]["data"]["error_class"])
 
 
-async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path) -> None:
+async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path, autojump_clock: MockClock) -> None:
     shop = Shop(in_flight=3)
     async with conversation(shop) as daemon:
         answer = await daemon.greet(tmp_path, config={"region": "x"})
@@ -39,7 +36,7 @@ async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path) 
     assert shop.start.state.path == tmp_path
 
 
-async def test_hs_2_a_request_before_initialize_begins_nothing(tmp_path: Path) -> None:
+async def test_hs_2_a_request_before_initialize_begins_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
     shop = Shop()
     async with conversation(shop) as daemon:
         answer = await daemon.call("request", purchase())
@@ -49,7 +46,9 @@ async def test_hs_2_a_request_before_initialize_begins_nothing(tmp_path: Path) -
     assert shop.begun == []
 
 
-async def test_hs_2_while_the_provider_opens_requests_are_refused_and_a_second_initialize_too(tmp_path: Path) -> None:
+async def test_hs_2_while_the_provider_opens_requests_are_refused_and_a_second_initialize_too(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     opening, may_open = trio.Event(), trio.Event()
 
     async def slow(start: Start) -> None:
@@ -68,7 +67,9 @@ async def test_hs_2_while_the_provider_opens_requests_are_refused_and_a_second_i
         assert error_class(third) == "bad_message"
 
 
-async def test_hs_2_before_its_answer_a_provider_says_nothing_but_log(tmp_path: Path) -> None:
+async def test_hs_2_before_its_answer_a_provider_says_nothing_but_log(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def talkative(start: Start) -> None:
         start.notify.changed("description")
         start.notify.log("info", "reading prices")
@@ -81,7 +82,9 @@ async def test_hs_2_before_its_answer_a_provider_says_nothing_but_log(tmp_path: 
         assert (await daemon.next_frame())["method"] == "changed"
 
 
-async def test_hs_3_without_a_common_version_both_sides_stop_for_an_operator(tmp_path: Path) -> None:
+async def test_hs_3_without_a_common_version_both_sides_stop_for_an_operator(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async with conversation(Shop()) as daemon:
         answer = await daemon.greet(tmp_path, versions=["3.1", "3.0"])
         assert (answer["error"]["code"], error_class(answer)) == (-32010, "version")
@@ -90,13 +93,15 @@ async def test_hs_3_without_a_common_version_both_sides_stop_for_an_operator(tmp
         assert daemon.endings == [(Ending.NOT_GREETED, 78)]
 
 
-async def test_hs_3_the_version_is_read_even_if_a_later_initialize_has_another_shape(tmp_path: Path) -> None:
+async def test_hs_3_the_version_is_read_even_if_a_later_initialize_has_another_shape(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async with conversation(Shop()) as daemon:
         answer = await daemon.call("initialize", {"versions": ["3.0"], "everything": "else"})
         assert error_class(answer) == "version"
 
 
-async def test_hs_4_a_faulty_configuration_is_told_with_every_fault(tmp_path: Path) -> None:
+async def test_hs_4_a_faulty_configuration_is_told_with_every_fault(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def picky(start: Start) -> None:
         raise ConfigFault([("/region", "is not known"), ("/zone", "must be text")])
 
@@ -110,7 +115,7 @@ async def test_hs_4_a_faulty_configuration_is_told_with_every_fault(tmp_path: Pa
         assert await daemon.exit() == 78
 
 
-async def test_faulty_params_of_initialize_are_all_named(tmp_path: Path) -> None:
+async def test_faulty_params_of_initialize_are_all_named(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         answer = await daemon.greet(tmp_path, cluster="Not A Name", epoch="seven")
         assert (answer["error"]["code"], error_class(answer)) == (-32602, "bad_params")
@@ -118,7 +123,7 @@ async def test_faulty_params_of_initialize_are_all_named(tmp_path: Path) -> None
         assert await daemon.exit() == 1
 
 
-async def test_a_bug_in_open_is_a_crash_that_tells_the_wire_nothing(tmp_path: Path) -> None:
+async def test_a_bug_in_open_is_a_crash_that_tells_the_wire_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def buggy(start: Start) -> None:
         raise RuntimeError("password hunter2")
 
@@ -131,12 +136,12 @@ async def test_a_bug_in_open_is_a_crash_that_tells_the_wire_nothing(tmp_path: Pa
         assert await daemon.exit() == 1
 
 
-async def test_a_declared_capability_without_its_method_is_a_bug(tmp_path: Path) -> None:
+async def test_a_declared_capability_without_its_method_is_a_bug(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop(capabilities=(Capability.QUOTE,))) as daemon:
         assert error_class(await daemon.greet(tmp_path)) == "internal"
 
 
-async def test_hs_6_two_conversations_never_serve_one_state_folder(tmp_path: Path) -> None:
+async def test_hs_6_two_conversations_never_serve_one_state_folder(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as first:
         assert "result" in await first.greet(tmp_path)
         async with conversation(Shop()) as second:
@@ -149,7 +154,7 @@ async def test_hs_6_two_conversations_never_serve_one_state_folder(tmp_path: Pat
         assert "result" in await third.greet(tmp_path)
 
 
-async def test_a_refused_handshake_leaves_the_state_folder_unlocked(tmp_path: Path) -> None:
+async def test_a_refused_handshake_leaves_the_state_folder_unlocked(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def picky(start: Start) -> None:
         raise ConfigFault([("", "no")])
 
@@ -159,7 +164,9 @@ async def test_a_refused_handshake_leaves_the_state_folder_unlocked(tmp_path: Pa
             assert "result" in await second.greet(tmp_path)
 
 
-async def test_hs_7_a_checking_process_answers_only_what_changes_nothing(tmp_path: Path) -> None:
+async def test_hs_7_a_checking_process_answers_only_what_changes_nothing(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     shop = Shop()
     async with conversation(shop) as daemon:
         assert "result" in await daemon.greet(tmp_path, mode="check", epoch=0)
@@ -171,7 +178,9 @@ async def test_hs_7_a_checking_process_answers_only_what_changes_nothing(tmp_pat
     assert shop.begun == ["describe"]
 
 
-async def test_ep_1_the_epoch_is_stored_before_the_answer_and_a_lower_one_is_fenced(tmp_path: Path) -> None:
+async def test_ep_1_the_epoch_is_stored_before_the_answer_and_a_lower_one_is_fenced(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     stored: list[int] = []
 
     async def look(start: Start) -> None:
@@ -189,14 +198,14 @@ async def test_ep_1_the_epoch_is_stored_before_the_answer_and_a_lower_one_is_fen
         assert "result" in await daemon.greet(tmp_path, epoch=9)
 
 
-async def test_epochs_of_another_lineage_are_not_compared(tmp_path: Path) -> None:
+async def test_epochs_of_another_lineage_are_not_compared(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with conversation(Shop()) as daemon:
         await daemon.greet(tmp_path, epoch=9)
     async with conversation(Shop()) as daemon:
         assert "result" in await daemon.greet(tmp_path, epoch=1, lineage="l-2")
 
 
-async def test_st_4_the_state_id_stays_with_the_folder(tmp_path: Path) -> None:
+async def test_st_4_the_state_id_stays_with_the_folder(tmp_path: Path, autojump_clock: MockClock) -> None:
     ids = []
     for folder in ("one", "one", "two"):
         async with conversation(Shop()) as daemon:
