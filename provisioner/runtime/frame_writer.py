@@ -118,6 +118,8 @@ class FrameWriter:
 
     async def _write_rest(self, data: memoryview, within_s: float) -> Lost | None:
         """The rest of a frame that was begun: seen through whoever cancels, since half a frame spoils the pipe."""
+        if not data:  # nearly always; a cancel scope costs as much as all the rest
+            return None
         try:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + within_s):
                 while data:

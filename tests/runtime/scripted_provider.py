@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import trio
@@ -13,7 +14,7 @@ import trio.testing
 from attrs import evolve
 
 from provisioner.runtime.spawn import ExitStatus
-from provisioner.runtime.supervision import ProcessSpec, Report
+from provisioner.runtime.supervision import Outcome, ProcessSpec, Report
 from provisioner.runtime.supervisor import ProviderProcess
 
 SPEC = ProcessSpec(provider="east", argv=("east",), marker="none-such", run_dir="/none", state_dir="/none")
@@ -167,3 +168,25 @@ async def staged(
             stage.process.handshake_done(in_flight)
         yield stage
         await stage.process.stop("the test is over", orderly=False)
+
+
+class Calls:
+    """Calls under way and the outcomes of those that came back."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.outcomes: dict[str, Outcome] = {}
+        self.took_s: dict[str, float] = {}
+
+    def start(self, name: str, method: str = "list", timeout_s: float = 60, **how: Any) -> None:
+        self.stage.nursery.start_soon(partial(self._call, name, method, timeout_s, **how))
+
+    async def _call(self, name: str, method: str, timeout_s: float, **how: Any) -> None:
+        began = trio.current_time()
+        self.outcomes[name] = await self.stage.process.call(method, {"name": name}, timeout_s, **how)
+        self.took_s[name] = trio.current_time() - began
+
+
+async def settle() -> None:
+    """Until everything that can happen now has happened."""
+    await trio.testing.wait_all_tasks_blocked()

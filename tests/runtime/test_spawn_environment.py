@@ -7,7 +7,7 @@ import pytest
 from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.environment import build_environment
 
-DAEMON = {"PATH": "/usr/bin", "HOME": "/root", "TZ": "Asia/Tokyo", "KEY": "s3cret-value", "DB_PASSWORD": "x"}
+DAEMON = {"PATH": "/usr/bin", "HOME": "/home/daemon", "TZ": "Asia/Tokyo", "KEY": "s3cret-value", "DB_PASSWORD": "x"}
 
 
 def test_only_the_contracts_variables_and_the_named_ones_are_there() -> None:

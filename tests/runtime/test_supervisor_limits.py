@@ -1,0 +1,147 @@
+"""What a provider may say and must not, and what silence means: over pipes in memory, under a virtual clock."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock as Clock
+
+from provisioner.runtime.supervision import (
+    Answered,
+    Ended,
+    EndKind,
+    HeardAgain,
+    Lost,
+    PingAnswered,
+    Quiet,
+    Unwritten,
+)
+from tests.runtime.scripted_provider import Calls, settle, staged
+from tests.virtual_time import pass_s
+
+
+async def test_fr_6_a_request_of_the_provider_is_refused(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        await stage.child.say({"id": 77, "method": "sampling", "params": {}})
+        reply = await stage.child.read()
+        assert (reply["id"], reply["error"]["code"]) == (77, -32601)
+
+
+async def test_fr_4_twenty_junk_lines_in_a_minute_end_the_process_and_a_good_frame_after_junk_counts(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("a", timeout_s=600)
+        sent = await stage.child.read()
+        for line in (b"banner\x1b[2J\n", b"[1,2]\n", b'{"a":1}\n', b"17\n"):
+            await stage.child.out.send_all(line)
+            await settle()
+        await stage.child.answer(sent)
+        await settle()
+        assert calls.outcomes["a"] == Answered({})
+        assert stage.log.of("provider_stdout_junk")[0]["text"] == "banner\\x1b[2J"
+        for _ in range(15):
+            await stage.child.out.send_all(b"junk\n")
+        await settle()
+        assert stage.process.ended is None
+        await stage.child.out.send_all(b"junk\n")
+        assert "no messages" in (await stage.process.wait_ended()).reason
+
+
+async def test_fr_4_junk_that_is_spread_out_ends_nothing(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        for _ in range(40):
+            await stage.child.out.send_all(b"junk\n")
+            await settle()
+            await stage.child.say({"method": "log", "params": {}})
+            await pass_s(3.3)
+        assert stage.process.ended is None
+
+
+async def test_fr_3_a_frame_over_the_limit_settles_all_calls_at_once_and_ends_the_process(
+    autojump_clock: Clock,
+) -> None:
+    async with staged(frame_bytes=1000) as stage:
+        calls = Calls(stage)
+        calls.start("a", "request")
+        await stage.child.read()
+        await stage.child.out.send_all(b"x" * 1001)
+        await settle()
+        assert calls.outcomes["a"] == Lost("frame too large (limit 1000 bytes)")
+        assert (await stage.process.wait_ended()).reason == "frame too large (limit 1000 bytes)"
+
+
+async def test_cc_8_the_death_of_the_process_settles_all_calls_within_a_second_with_status(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        for name in "abcde":
+            calls.start(name, "request")
+        await settle()
+        await stage.child.err.send_all(b"Traceback\nout of memory")
+        stage.child.exit(None, 9)
+        await pass_s(1)
+        assert all(isinstance(outcome, Lost) and "SIGKILL" in outcome.reason for outcome in calls.outcomes.values())
+        assert len(calls.outcomes) == 5
+        ended = stage.process.ended
+        assert ended is not None
+        assert ended.stderr_tail == ("Traceback", "out of memory")
+        assert (ended.kind, ended.is_gone) == (EndKind.CRASH, True)
+        assert isinstance(await stage.process.call("list", {}, 5), Unwritten)
+    assert [type(report) for report in stage.reports] == [Ended]
+
+
+async def test_an_answer_written_just_before_the_death_counts(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("a", "request")
+        sent = await stage.child.read()
+        await stage.child.answer(sent, {"outcome": "made"})
+        stage.child.exit(3)
+        await stage.process.wait_ended()
+        assert calls.outcomes["a"] == Answered({"outcome": "made"})
+
+
+async def test_cc_7_a_silent_provider_is_asked_called_degraded_heard_again_or_ended(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        assert (await stage.child.read())["method"] == "ping"
+        assert trio.current_time() == pytest.approx(30)
+        await pass_s(30.5)
+        assert stage.reported(Quiet) == [Quiet(30.0)]
+        await pass_s(10)
+        await stage.child.say({"id": 1, "result": {"health": "down"}})
+        await settle()
+        assert stage.reported(PingAnswered) == [PingAnswered({"health": "down"})]
+        assert stage.reported(HeardAgain) == [HeardAgain()]
+        ended = await stage.process.wait_ended()
+        assert "no answer to ping" in ended.reason
+        # heard at 70.5; asked at 100.5; given up at 190.5, then the ladder
+        assert trio.current_time() == pytest.approx(190.5, abs=30)
+
+
+async def test_cc_7_a_provider_that_speaks_or_has_no_free_slot_is_not_asked(autojump_clock: Clock) -> None:
+    async with staged(in_flight=1) as stage:
+        for _ in range(10):
+            await pass_s(29)
+            await stage.child.say({"method": "progress", "params": {}})
+            await settle()
+        Calls(stage).start("a", timeout_s=500)
+        await stage.child.read()
+        await pass_s(400)
+        assert not stage.child.stdin.buffer
+
+
+async def test_a_flood_on_stderr_reaches_the_log_in_part_and_the_tail_at_its_end(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        for number in range(50):
+            await stage.child.err.send_all(b"".join(b"%d.%d\n" % (number, line) for line in range(1000)))
+            await settle()
+        assert stage.process.stderr_tail[-1] == "49.999"
+        assert len(stage.log.of("provider_stderr")) <= 100
+        await pass_s(11)
+        await stage.child.err.send_all(b"quiet again\n")
+        await settle()
+        assert stage.log.of("provider_stderr_not_logged")[0]["lines"] == 50_000 - 100
+        assert stage.log.of("provider_stderr")[-1]["line"] == "quiet again"
