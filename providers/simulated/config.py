@@ -11,19 +11,13 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from providers.simulated.catalog import TypeRow, parse_rows, parse_table, select
+from providers.simulated.conditions import Conditions, read_conditions, read_spread
 from providers.simulated.draws import Spread
-from providers.simulated.faults import CLASSES, FaultPlan, read_faults
+from providers.simulated.fault_orders import read_faults
+from providers.simulated.faults import CLASSES, FaultPlan
 from providers.simulated.offers import Model, Offer
 from providers.simulated.reading import Fault, Section
-from providers.simulated.selling import (
-    Conditions,
-    read_conditions,
-    read_overrides,
-    read_spread,
-    read_template,
-    sell_row,
-    template_name,
-)
+from providers.simulated.selling import read_overrides, read_template, sell_row, template_name
 
 LoadTable = Callable[[str], str | None]
 """Given the name of a price table, return its text, or None if there is none under that name."""

@@ -1,10 +1,9 @@
-"""Puts what the cloud holds into the contract's words: templates, instances, reports, problems.
+"""Puts what the cloud holds into the contract's words: instances, reports, problems, give-backs.
 
 Pure. Alone responsible for this translation; decides nothing about purchases and reads no books.
 """
 
-from collections.abc import Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Mapping
 
 from provider_sdk.contract.errors import ContractError
 from provider_sdk.contract.messages import ReturnedItem
@@ -13,16 +12,9 @@ from provider_sdk.contract.times import format_time
 from provider_sdk.contract.types import (
     Address,
     AttributeValue,
-    Billing,
-    Capacity,
     Charge,
-    Draw,
-    Granularity,
-    Hold,
     Instance,
     InstanceNotice,
-    LeadTime,
-    Limit,
     LimitFact,
     Money,
     PartialMark,
@@ -31,25 +23,18 @@ from provider_sdk.contract.types import (
     Quantity,
     Report,
     Scope,
-    Template,
-    TemplatePrice,
 )
 from provider_sdk.contract.words import (
     AddressScope,
-    BillingEnd,
-    BillingStart,
     ErrorClass,
     InstanceKind,
     InstanceState,
-    Kind,
     NoticeKind,
     Outcome,
     Per,
-    PriceModel,
     QuantityUnit,
     ReturnState,
 )
-from providers.simulated.config import Config, Stock
 from providers.simulated.lives import (
     NEVER,
     billed_from_ms,
@@ -59,56 +44,12 @@ from providers.simulated.lives import (
     state_at,
     units_at,
 )
-from providers.simulated.offers import Offer, Price, Terms
-from providers.simulated.plan import Shortfall, is_price_omitted
+from providers.simulated.offers import Terms
+from providers.simulated.plan import Shortfall
 from providers.simulated.records import Order, Thing
 
 MACHINES = "machines"
 _POLL_AFTER_S = 1
-
-
-def template_of(offer: Offer, config: Config, held: int) -> Template:
-    """Describe one offer; `held` is what this cloud has sold of it and not seen gone."""
-    terms = offer.terms
-    capacity = None
-    if offer.capacity is not None and config.stock.stated:
-        capacity = Capacity(max=offer.capacity, available=max(0, offer.capacity - held))
-    omitted = is_price_omitted(offer, config)
-    return Template(
-        template=terms.template,
-        kind=Kind(terms.kind),
-        unit=terms.unit,
-        units_per_instance=1 if terms.kind == "host" else None,
-        attributes=_attributes(terms),
-        capacity=capacity,
-        draws=(Draw(MACHINES, 1),) if terms.kind == "host" and _states_machines(config.stock) else (),
-        granularity=Granularity(offer.max_units, offer.min_units, offer.step_units),
-        hold=Hold(terms.hold_min_s, terms.hold_max_s) if terms.hold_min_s or terms.hold_max_s else None,
-        price=None if terms.price is None or omitted else _template_price(terms.price),
-        model=PriceModel(terms.model),
-        billing=Billing(
-            terms.billing.quantum_s,
-            terms.billing.minimum_s,
-            BillingStart(terms.billing.starts),
-            BillingEnd(terms.billing.ends),
-        ),
-        lead_time=LeadTime(offer.lead.typical_s, offer.lead.worst_s),
-        notice_s=None if offer.spot is None else offer.spot.notice_s,
-        place=_place(terms),
-        priority=offer.priority,
-    )
-
-
-def limits_of(config: Config, machines_held: int) -> tuple[Limit, ...] | None:
-    """Describe the ceiling shared by all host templates, if there is one and it is told."""
-    if not _states_machines(config.stock) or config.stock.machines is None:
-        return None
-    return (Limit(MACHINES, config.stock.machines, "machines in this cloud", machines_held),)
-
-
-def revision_of(templates: Sequence[Template], limits: tuple[Limit, ...] | None) -> str:
-    """Name this description: equal contents have equal names."""
-    return sha256(repr((templates, limits)).encode()).hexdigest()[:32]
 
 
 def instance_of(thing: Thing, now_ms: int, *, with_mark: bool = False, thin: bool = False) -> Instance:
@@ -138,8 +79,8 @@ def instance_of(thing: Thing, now_ms: int, *, with_mark: bool = False, thin: boo
         name=thing.name if kind is InstanceKind.HOST else None,
         addresses=(Address(thing.address, AddressScope.PRIVATE),) if kind is InstanceKind.HOST else (),
         access=dict(terms.access) or None,
-        place=_place(terms),
-        attributes=_attributes(terms),
+        place=place_of(terms),
+        attributes=attributes_of(terms),
         made_at=_time(thing.life.made_ms),
         billed_from=_time(starts) if starts <= now_ms else None,
         billed_until=_time(ends) if state == "gone" and starts != NEVER else None,
@@ -227,16 +168,8 @@ def is_held(thing: Thing, now_ms: int) -> bool:
     return now_ms < thing.life.made_ms + thing.terms.hold_min_s * 1000 and state_at(thing.life, now_ms) != "gone"
 
 
-def _states_machines(stock: Stock) -> bool:
-    return stock.stated and stock.machines is not None
-
-
-def _template_price(price: Price) -> TemplatePrice:
-    once = None if price.once_nanos is None else nanos_to_amount(price.once_nanos)
-    return TemplatePrice(nanos_to_amount(price.nanos), price.currency, Per(price.per), once)
-
-
-def _attributes(terms: Terms) -> Mapping[str, AttributeValue] | None:
+def attributes_of(terms: Terms) -> Mapping[str, AttributeValue] | None:
+    """Put attributes into the contract's words."""
     if not terms.attributes:
         return None
     return {key: _attribute(value) for key, value in terms.attributes.items()}
@@ -254,7 +187,8 @@ def _attribute(value: object) -> AttributeValue:
             return str(value)
 
 
-def _place(terms: Terms) -> Place | None:
+def place_of(terms: Terms) -> Place | None:
+    """Say where it is, as far as told."""
     return Place(**terms.place) if terms.place else None
 
 

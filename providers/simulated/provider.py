@@ -29,8 +29,9 @@ from provider_sdk.contract.types import Problem, Report
 from provider_sdk.contract.words import Capability, ErrorClass, Health, Kind
 from provider_sdk.provider import Call, Opened, Provider, ProviderInfo, Start
 from providers.simulated import givebacks, listing, purchases
+from providers.simulated.describing import limits_of, revision_of, template_of
 from providers.simulated.faults import Rule
-from providers.simulated.messages import error_of, limits_of, revision_of, template_of
+from providers.simulated.messages import error_of
 from providers.simulated.plan import Shortfall
 from providers.simulated.pulse import Pulse
 from providers.simulated.site import Clock, Site, open_site, promises_of

@@ -14,7 +14,8 @@ from attrs import define, field, frozen
 
 from provider_sdk.serve import Wiring
 from providers.simulated.far_faults import CallCounter
-from providers.simulated.faults import FaultPlan, Rule, read_faults, strikes
+from providers.simulated.fault_orders import read_faults
+from providers.simulated.faults import FaultPlan, Rule, strikes
 from providers.simulated.misbehaviour import misbehave
 from providers.simulated.reading import Fault, Section
 

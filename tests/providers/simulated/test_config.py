@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from provider_sdk.provider import ConfigFault
 from providers.simulated.config import Config, read_config
 from providers.simulated.draws import Spread
+from providers.simulated.fault_orders import ACTS
 from providers.simulated.offers import Billing, Price
 from providers.simulated.reading import parse_duration_ms
 from providers.simulated.site import CONFIG_DIR, load_table
@@ -236,3 +237,13 @@ JSON = st.recursive(
 def test_no_configuration_makes_the_reader_fail(values: dict[str, object]) -> None:
     config, faults = read_config(values, load_table)
     assert faults or config.offers
+
+
+def test_the_readme_names_every_key_and_every_act() -> None:
+    page = (Path(__file__).parents[3] / "providers" / "simulated" / "README.md").read_text()
+    rule = SCHEMA["properties"]["faults"]["properties"]["calls"]["items"]["properties"]
+    process = SCHEMA["properties"]["faults"]["properties"]["process"]["properties"]
+    words = [*SCHEMA["properties"], *rule, *rule["do"]["enum"]]
+    assert [word for word in words if f"`{word}" not in page] == []
+    assert [word for word in process if f"| `{word}: " not in page] == []
+    assert set(rule["do"]["enum"]) == set(ACTS)
