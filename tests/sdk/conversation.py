@@ -61,6 +61,21 @@ def give_back(*instances: str, **changes: object) -> dict[str, object]:
     return {"return_id": "rt-1", "items": items, "epoch": 7, "not_after": 100.0, **changes}
 
 
+def asked_about(*tokens: str) -> dict[str, object]:
+    """Params of `request_status`."""
+    items = [
+        {"request_id": "rq-1", "token": token, "template": "t.small", "units": 1, "mark": {**MARK, "token": token}}
+        for token in tokens
+    ]
+    return {"requests": items}
+
+
+def error_class(frame: dict[str, Any]) -> str:
+    """The class of an error frame, its code checked to be there."""
+    assert isinstance(frame["error"]["code"], int)
+    return str(frame["error"]["data"]["error_class"])
+
+
 class Daemon:
     """The daemon's end of one conversation; `boot_s` is the boot clock that the session reads."""
 

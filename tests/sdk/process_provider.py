@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 from provider_sdk.contract import (
     CallsPromise,
@@ -51,7 +50,7 @@ class Plain(Provider):
     def request(self, params: RequestParams, call: Call) -> Report:
         print("request has begun", file=sys.stderr, flush=True)
         while not (call.pause(60) and params.template == "until-cancelled"):
-            time.sleep(1)
+            threading.Event().wait()
         return Report(params.request_id, params.token, Outcome.NOT_MADE, ())
 
     def request_status(self, params: RequestStatusParams) -> RequestStatusResult:
@@ -67,8 +66,8 @@ class Plain(Provider):
 
     async def list_(self, params: ListParams) -> ListResult:
         print("the run is blocked", file=sys.stderr, flush=True)
-        while True:
-            time.sleep(60)  # noqa: ASYNC251 - what an author must never do
+        threading.Event().wait()  # what an author must never do
+        raise AssertionError
 
     def close(self) -> None:
         print("closed in order")

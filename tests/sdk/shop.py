@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import trio
+
 from provider_sdk.contract import (
     AskedRequest,
     CallsPromise,
@@ -102,3 +104,25 @@ class Shop(Provider):
 
     async def ping(self) -> PingResult:
         return PingResult(Health.OK)
+
+
+class Gate:
+    """A step of the shop that says when it has begun and waits until it may go on, by token."""
+
+    def __init__(self) -> None:
+        self.begun: dict[str, trio.Event] = {}
+        self.open: dict[str, trio.Event] = {}
+        self.calls: dict[str, Call] = {}
+
+    def at(self, token: str) -> tuple[trio.Event, trio.Event]:
+        """Its begin, and what lets it end."""
+        return self.begun.setdefault(token, trio.Event()), self.open.setdefault(token, trio.Event())
+
+    async def request(self, params: RequestParams, call: Call) -> Report:
+        """The step."""
+        begun, may_end = self.at(params.token)
+        self.calls[params.token] = call
+        begun.set()
+        await may_end.wait()
+        call.check_fence()
+        return made(params)

@@ -8,10 +8,9 @@ from provider_sdk.call import Call
 from provider_sdk.contract import DescribeParams, DescribeResult, Report, RequestParams, ShutdownParams, ShutdownResult
 from provider_sdk.session import FINISH_S
 from provider_sdk.stages import Ending
-from tests.sdk.conversation import conversation, purchase
-from tests.sdk.shop import Shop, made
-from tests.sdk.test_calls import Gate
-from tests.sdk.test_handshake import error_class
+from tests.sdk.conversation import conversation, error_class, purchase
+from tests.sdk.shop import Gate, Shop, made
+from tests.virtual_time import pass_s
 
 
 async def test_hs_8_shutdown_begins_nothing_queued_lets_running_calls_finish_and_is_answered_last(
@@ -155,7 +154,7 @@ async def test_a_daemon_that_reads_no_more_is_no_error(tmp_path: Path, autojump_
 
 async def test_a_thousand_calls_at_once_are_all_answered(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def quick(params: RequestParams, call: Call) -> Report:
-        await trio.sleep(1)
+        await pass_s(1)
         return made(params)
 
     async with conversation(Shop(in_flight=16, request=quick)) as daemon:

@@ -1,6 +1,5 @@
 import re
 from pathlib import Path
-from typing import Any
 
 import trio
 from trio.testing import MockClock
@@ -10,14 +9,8 @@ from provider_sdk.errors import ConfigFault
 from provider_sdk.provider import Start
 from provider_sdk.stages import Ending
 from provider_sdk.state import StateFolder
-from tests.sdk.conversation import conversation, greeting, purchase
+from tests.sdk.conversation import conversation, error_class, greeting, purchase
 from tests.sdk.shop import Shop
-
-
-def error_class(frame: dict[str, Any]) -> str:
-    """The class of an error frame, its code checked to be there."""
-    assert isinstance(frame["error"]["code"], int)
-    return str(frame["error"]["data"]["error_class"])
 
 
 async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path, autojump_clock: MockClock) -> None:
