@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import field, frozen
 
 from provisioner.core.policy.demand import LineKey, Want, may_share
-from provisioner.core.policy.rooms import Room, all_full, fill, touched
+from provisioner.core.policy.rooms import Room, bundles_in, fill, overfull, touched
 from provisioner.core.policy.survey import Phase, Pool
 from provisioner.core.policy.traits import mismatch
 from provisioner.core.settings import Settings
@@ -76,16 +76,20 @@ def serves(pool: Pool, want: Want, settings: Settings) -> bool:
 
 
 def _own_lines(pool: Pool, by_key: dict[LineKey, Want], sheet: Sheet, settings: Settings) -> list[Room]:
-    """What was planned is believed where the first fit does not find it: the plan had packed it in another order."""
+    """What was planned is believed where the first fit does not find it: the plan had packed it in another order.
+
+    Never more than empty hosts would hold: the line may have another shape by now.
+    """
     rooms = [Room(pool.slots, pool.traits.size)]
     for share in pool.shares:
         want = by_key.get((share.source, share.line))
         amount = 0 if want is None else min(share.units, sheet.left[want.key])
         if want is None or amount <= 0 or not serves(pool, want, settings):
             continue
-        rooms, placed = fill(rooms, want.line, amount)
-        if 0 < placed < amount and pool.phase is not Phase.JOINED:
-            rooms, placed = all_full(rooms), amount
+        amount = min(amount, pool.slots * bundles_in(pool.traits.size, want.line))
+        rooms, placed = fill(rooms, want.key, want.line, amount)
+        if placed < amount and pool.phase is not Phase.JOINED:
+            rooms, placed = overfull(rooms, want.key), amount
         if placed:
             sheet.answer(want.key, placed, pool.phase, pool.expected_at)
     return rooms
@@ -103,7 +107,7 @@ def _any_lines(
         wanted = sheet.left[want.key]
         if wanted <= 0 or not serves(pool, want, settings):
             continue
-        rooms, placed = fill(rooms, want.line, wanted)
+        rooms, placed = fill(rooms, want.key, want.line, wanted)
         if placed:
             sheet.answer(want.key, placed, pool.phase, pool.expected_at)
     return rooms

@@ -3,7 +3,7 @@
 It must not know what is held by whom, nor judge an offer by itself.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -30,13 +30,13 @@ _FINE = 1000
 
 @frozen(eq=False)
 class Buy:
-    """What is bought of one offer for one source and consumer: units so far, the room in them, and for which lines."""
+    """What is bought of one offer for one source and consumer: units so far, the rooms in them with something free, the full ones."""
 
     offer: Offer
     consumer: str
     units: int
     rooms: tuple[Room, ...]
-    shares: Mapping[LineKey, int]
+    full: tuple[Room, ...]
     rejected: tuple[Rejected, ...]
 
 
@@ -74,6 +74,11 @@ def place(desk: Desk, wants: Iterable[Want]) -> None:
 def purchases(desk: Desk) -> tuple[Purchase, ...]:
     """What was bought, as requests to plan: as few as the sizes allow, in the order in which they were chosen."""
     return tuple(purchase for buy in desk.buys.values() for purchase in _requests(buy, desk.settings))
+
+
+def bought_for(desk: Desk) -> set[LineKey]:
+    """The lines for which something was bought in this pass."""
+    return {key for buy in desk.buys.values() for room in (*buy.full, *buy.rooms) for key, _ in room.holds}
 
 
 def _into_room_bought(desk: Desk, want: Want) -> None:
@@ -143,7 +148,7 @@ def _buy(desk: Desk, want: Want, offer: Offer, fit: int, rejected: tuple[Rejecte
     """Buy as many whole hosts as are useful and may be had; what stopped it if that is not one."""
     left = desk.sheet.left[want.key]
     key = (want.key[0], want.line.consumer, offer.provider, offer.template.template)
-    buy = desk.buys.get(key) or Buy(offer, want.line.consumer, 0, (), {}, nearest_first(rejected))
+    buy = desk.buys.get(key) or Buy(offer, want.line.consumer, 0, (), (), nearest_first(rejected))
     wanted = buy.units + max(left // fit, 1) * offer.per_instance
     most, why, number = _most(desk, key, buy)
     units = min(rounded_up(wanted, offer.template), rounded_down(buy.units + most, offer.template))
@@ -180,19 +185,24 @@ def _grain(offer: Offer) -> str:
 
 
 def _settle(desk: Desk, key: BuyKey, buy: Buy, want: Want) -> None:
-    """Pack the line into the room of a purchase and book it; rooms in which something has run out are not looked at again."""
-    rooms, placed = fill(buy.rooms, want.line, desk.sheet.left[want.key])
-    shares = {**buy.shares, want.key: buy.shares.get(want.key, 0) + placed} if placed else buy.shares
-    useful = tuple(room for room in rooms if room.whole or (room.free and min(room.free.values()) > 0))
-    desk.buys[key] = evolve(buy, rooms=useful, shares=shares)
+    """Pack the line into the room of a purchase and book it; hosts in which something has run out are not looked at again."""
+    rooms, placed = fill(buy.rooms, want.key, want.line, desk.sheet.left[want.key])
+    full = [room for room in rooms if _is_full(room)] if placed else []
+    left = tuple(room for room in rooms if not _is_full(room)) if placed else tuple(rooms)
+    desk.buys[key] = evolve(buy, rooms=left, full=(*buy.full, *full))
     if placed:
         desk.sheet.answer(want.key, placed, Phase.PLANNED, desk.now.at + buy.offer.template.lead_typical_s)
+
+
+def _is_full(room: Room) -> bool:
+    return not room.whole and min(room.free.values(), default=0) <= 0
 
 
 def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
     offer, template = buy.offer, buy.offer.template
     pieces = split(buy.units, template, settings)
-    for units, shares in zip(pieces, shares_of(buy.shares, pieces), strict=True):
+    hosts = [units // offer.per_instance for units in pieces]
+    for units, shares in zip(pieces, shares_of((*buy.full, *buy.rooms), hosts), strict=True):
         price = template.price
         yield Purchase(
             provider=offer.provider,

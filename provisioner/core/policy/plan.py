@@ -14,7 +14,7 @@ from provisioner.core.policy.demand import SourceView, Want, next_turns_boot_s, 
 from provisioner.core.policy.explain import why_open
 from provisioner.core.policy.netting import Netted, Sheet, net, new_sheet
 from provisioner.core.policy.offers import market
-from provisioner.core.policy.placement import Desk, place, purchases
+from provisioner.core.policy.placement import Desk, bought_for, place, purchases
 from provisioner.core.policy.reclaim import Court, give_backs, verdicts
 from provisioner.core.policy.reopening import reopened
 from provisioner.core.policy.stock import new_stock
@@ -114,7 +114,7 @@ def _drops(netted: Iterable[Netted], sources: dict[str, SourceView]) -> Iterator
 
 def _statuses(view: View, desk: Desk | None) -> Iterator[LineStatus]:
     refused = {} if desk is None else desk.refused
-    new = set() if desk is None else {key for buy in desk.buys.values() for key in buy.shares}
+    new = set() if desk is None else bought_for(desk)
     for want in view.wanted:
         sheet, key, count = view.sheet, want.key, want.line.count
         met, in_flight = sheet.met.get(key, 0), sheet.in_flight.get(key, 0)

@@ -8,19 +8,25 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from provisioner.core.model import Amounts, Line
+from provisioner.core.policy.demand import LineKey
 from provisioner.core.policy.traits import takes_whole
 
 
 @frozen(eq=False)
 class Room:
-    """`hosts` equal hosts with `free` thousandths of each resource; `whole` while nothing was packed into them."""
+    """`hosts` equal hosts with `free` thousandths of each resource; each holds so many of each line, by key."""
 
     hosts: int
     free: Mapping[str, int]
-    whole: bool = True
+    holds: tuple[tuple[LineKey, int], ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was packed into them."""
+        return not self.holds
 
 
-FULL: Mapping[str, int] = {}
+NOTHING_FREE: Mapping[str, int] = {}
 
 
 def bundles_in(free: Mapping[str, int], line: Line) -> int:
@@ -30,8 +36,8 @@ def bundles_in(free: Mapping[str, int], line: Line) -> int:
     return min((free.get(resource, 0) // amount for resource, amount in line.each if amount > 0), default=1)
 
 
-def fill(rooms: Sequence[Room], line: Line, wanted: int) -> tuple[list[Room], int]:
-    """Pack up to `wanted` of the line, first fit; the rooms afterwards, used ones before untouched ones, and how many found room."""
+def fill(rooms: Sequence[Room], key: LineKey, line: Line, wanted: int) -> tuple[list[Room], int]:
+    """Pack up to `wanted` of the line, first fit: the rooms afterwards, used before untouched, and how many found room."""
     after: list[Room] = []
     placed = 0
     for room in rooms:
@@ -39,7 +45,7 @@ def fill(rooms: Sequence[Room], line: Line, wanted: int) -> tuple[list[Room], in
         if fit == 0:
             after.append(room)
             continue
-        parts, took = _fill_one(room, line, fit, wanted - placed)
+        parts, took = _fill_one(room, key, line, fit, wanted - placed)
         after += parts
         placed += took
     return after, placed
@@ -50,9 +56,9 @@ def touched(rooms: Sequence[Room]) -> int:
     return sum(room.hosts for room in rooms if not room.whole)
 
 
-def all_full(rooms: Sequence[Room]) -> list[Room]:
-    """The same hosts with nothing free."""
-    return [Room(sum(room.hosts for room in rooms), FULL, whole=False)]
+def overfull(rooms: Sequence[Room], key: LineKey) -> list[Room]:
+    """The same hosts with nothing free, for what was planned into them in another order."""
+    return [Room(sum(room.hosts for room in rooms), NOTHING_FREE, ((key, 1),))]
 
 
 def _fit(room: Room, line: Line) -> int:
@@ -61,22 +67,21 @@ def _fit(room: Room, line: Line) -> int:
     return bundles_in(room.free, line)
 
 
-def _fill_one(room: Room, line: Line, fit: int, wanted: int) -> tuple[list[Room], int]:
+def _fill_one(room: Room, key: LineKey, line: Line, fit: int, wanted: int) -> tuple[list[Room], int]:
     full = min(room.hosts, wanted // fit)
     rest = wanted - full * fit if full < room.hosts else 0
-    parts = [Room(full, _less(room.free, line, fit), whole=False)] if full else []
+    parts = [_with(room, full, key, line, fit)] if full else []
     if rest:
-        parts.append(Room(1, _less(room.free, line, rest), whole=False))
+        parts.append(_with(room, 1, key, line, rest))
     untouched = room.hosts - full - (1 if rest else 0)
     if untouched:
-        parts.append(Room(untouched, room.free, room.whole))
+        parts.append(Room(untouched, room.free, room.holds))
     return parts, full * fit + rest
 
 
-def _less(free: Mapping[str, int], line: Line, bundles: int) -> Mapping[str, int]:
-    if takes_whole(line):
-        return FULL
-    return _minus(free, line.each, bundles)
+def _with(room: Room, hosts: int, key: LineKey, line: Line, bundles: int) -> Room:
+    free = NOTHING_FREE if takes_whole(line) else _minus(room.free, line.each, bundles)
+    return Room(hosts, free, (*room.holds, (key, bundles)))
 
 
 def _minus(free: Mapping[str, int], each: Amounts, times: int) -> dict[str, int]:

@@ -1,12 +1,16 @@
 """How big purchases are: granularity, splitting into requests, shares of lines, and the money each may cost at worst."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from provisioner.core.model import Kind, Per, Price, Share, Template, Terms
 from provisioner.core.money import billable_s, hourly_cost_nanos
 from provisioner.core.policy.demand import LineKey
 from provisioner.core.policy.offers import EXPECTED_STAY_S
+from provisioner.core.policy.rooms import Room
 from provisioner.core.settings import Settings
+
+Run = tuple[int, tuple[tuple[LineKey, int], ...]]
+"""So many equal hosts, and what each of them holds."""
 
 
 def request_most(template: Template, settings: Settings) -> int:
@@ -46,19 +50,31 @@ def split(units: int, template: Template, settings: Settings) -> list[int]:
     return pieces + ([rest] if rest else [])
 
 
-def shares_of(shares: Mapping[LineKey, int], pieces: list[int]) -> list[tuple[Share, ...]]:
-    """The shares of each request, in proportion to its units; together exactly what was bought for.
+def shares_of(rooms: Sequence[Room], pieces: Sequence[int]) -> list[tuple[Share, ...]]:
+    """The shares of each request of so many hosts: exactly what was packed into them, host by host.
 
     A request that is only there to round up still names a line, so that it is known whose it is.
     """
-    whole, before = max(sum(pieces), 1), 0
+    first = next(room.holds[0][0] for room in rooms if room.holds)
+    runs = [(room.hosts, room.holds) for room in rooms]
     found = []
     for piece in pieces:
-        after = before + piece
-        parts = [Share(*key, n * after // whole - n * before // whole) for key, n in shares.items()]
-        found.append(tuple(share for share in parts if share.units) or tuple(parts[:1]))
-        before = after
+        held, runs = _first_hosts(runs, piece)
+        found.append(tuple(Share(*key, n) for key, n in held.items()) or (Share(*first, 0),))
     return found
+
+
+def _first_hosts(runs: list[Run], hosts: int) -> tuple[dict[LineKey, int], list[Run]]:
+    held: dict[LineKey, int] = {}
+    for at, (run, holds) in enumerate(runs):
+        taken = min(run, hosts)
+        for key, n in holds:
+            held[key] = held.get(key, 0) + n * taken
+        hosts -= taken
+        if hosts == 0:
+            rest = [(run - taken, holds)] if run > taken else []
+            return held, rest + runs[at + 1 :]
+    return held, []
 
 
 def reserve_nanos(kind: Kind, terms: Terms, price: Price, units: int) -> int:
