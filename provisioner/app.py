@@ -66,7 +66,8 @@ def folders_of(settings: Settings, provider: ProviderSettings) -> Folders:
 
 
 async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] | None = None) -> None:
-    """Runs until SIGTERM or SIGINT, then ends every provider in order. Raises FactsError, StillNeeded, and faults of listening."""
+    """Runs until SIGTERM or SIGINT, then ends every provider in order. Raises FactsError, StillNeeded, and faults of
+    listening."""
     prepare_descriptors()
     become_subreaper()
     holder = f"{platform.node()}:{os.getpid()}"
@@ -90,7 +91,8 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
 
 @asynccontextmanager
 async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log, holder: str) -> AsyncIterator[Engine]:
-    """An engine that has taken over, with its providers' links; at the block's end the providers end first, heard to the last."""
+    """An engine that has taken over, with its providers' links; at the block's end the providers end first, heard to
+    the last."""
     providers = Providers()
     engine = Engine(link, settings, clock, providers.begin, log, holder)
     who = Identity(settings.cluster, link.lineage, _name_form(holder), program_version())

@@ -1,6 +1,8 @@
-"""What a provider's word on a purchase comes to: instances are taken up whoever names them, and a No is weighed before it counts.
+"""What a provider's word on a purchase comes to: instances are taken up whoever names them, and a No is weighed
+before it counts.
 
-Yes counts always. A No counts only if it was asked for after every frame of the token was closed, plus the late effect the provider
+Yes counts always. A No counts only if it was asked for after every frame of the token was closed, plus the late
+effect the provider
 declared (design §4); a No in answer to the only frame that ever carried the token is such a one.
 """
 
@@ -77,7 +79,8 @@ def _counted(world: World, request: RequestFact, report: Report) -> RequestFact:
 
 
 def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
-    """The draft with one thing of this purchase taken up or brought up to date; a late one of a settled purchase is surplus."""
+    """The draft with one thing of this purchase taken up or brought up to date; a late one of a settled purchase is
+    surplus."""
     world = draft.world
     id = instance_id(request.provider, seen.provider_id, request.token)
     present = world.instances.get(id)
@@ -166,7 +169,8 @@ def _either(new: N | None, old: N | None) -> N | None:
 
 
 def _delivered(seen: Amounts, promised: Amounts) -> Amounts:
-    """The delivered size; of memory never more than what was planned with, which leaves room for the operating system."""
+    """The delivered size; of memory never more than what was planned with, which leaves room for the operating
+    system."""
     sizes = dict(promised) | {name: amount for name, amount in seen if name != MEMORY}
     delivered_memory = dict(seen).get(MEMORY)
     if delivered_memory is not None:
@@ -181,7 +185,8 @@ def _merged(new: Place | None, old: Place) -> Place:
 
 
 def no_is_valid(world: World, request: RequestFact, asked_boot_s: float) -> bool:
-    """Whether a No asked for at this moment counts: no frame of the token is open, and the late effect of the last one is over."""
+    """Whether a No asked for at this moment counts: no frame of the token is open, and the late effect of the last
+    one is over."""
     seen = world.seen
     if request.token in seen.frames_open or request.armed:
         return False

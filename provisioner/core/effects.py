@@ -1,6 +1,8 @@
-"""What may have to be done outside, as a closed union of frozen values; derived from the world, never remembered beside it.
+"""What may have to be done outside, as a closed union of frozen values; derived from the world, never remembered
+beside it.
 
-An effect's key is (effect, record, carrier, n): equal keys are the same act and are never begun twice while one is in flight.
+An effect's key is (effect, record, carrier, n): equal keys are the same act and are never begun twice while one is in
+flight.
 """
 
 from attrs import frozen
@@ -8,7 +10,8 @@ from attrs import frozen
 
 @frozen
 class EffectKey:
-    """Names one act: the effect's name, the provider and the record it serves, the process that carries it, and the count of its repetitions."""
+    """Names one act: the effect's name, the provider and the record it serves, the process that carries it, and the
+    count of its repetitions."""
 
     effect: str
     provider: str

@@ -1,15 +1,29 @@
-"""What can happen, as a closed union in the past tense; every event is a frozen value that was translated and checked at the edge."""
+"""What can happen, as a closed union in the past tense; every event is a frozen value that was translated and checked
+at the edge."""
 
 from attrs import frozen
 
 from provisioner.core.effects import EffectKey
 from provisioner.core.facts import Key
-from provisioner.core.model import Amounts, EntryState, Kind, Labels, Line, Notice, Place, Problem, Promises, SharedLimit, Template
+from provisioner.core.model import (
+    Amounts,
+    EntryState,
+    Kind,
+    Labels,
+    Line,
+    Notice,
+    Place,
+    Problem,
+    Promises,
+    SharedLimit,
+    Template,
+)
 
 
 @frozen
 class Moment:
-    """When an event is decided: wall time (epoch seconds), boot clock (CLOCK_BOOTTIME seconds), and fresh random text for new ids."""
+    """When an event is decided: wall time (epoch seconds), boot clock (CLOCK_BOOTTIME seconds), and fresh random text
+    for new ids."""
 
     at: float
     boot_s: float
@@ -66,7 +80,7 @@ class Report:
     poll_after_s: int | None = None
 
 
-# --- what comes of a call ---------------------------------------------------------------------------------------------------------
+# --- what comes of a call
 
 
 @frozen
@@ -91,7 +105,7 @@ class Lost:
     reason: str
 
 
-# --- start and time ---------------------------------------------------------------------------------------------------------------
+# --- start and time
 
 
 @frozen
@@ -113,7 +127,7 @@ class PlanningDue:
     """It is time for a planner pass."""
 
 
-# --- sources ----------------------------------------------------------------------------------------------------------------------
+# --- sources
 
 
 @frozen
@@ -162,7 +176,7 @@ class ClusterPushed:
     demand: DemandPushed
 
 
-# --- provider processes -----------------------------------------------------------------------------------------------------------
+# --- provider processes
 
 
 @frozen
@@ -248,7 +262,8 @@ class Described:
 
 @frozen
 class Listed:
-    """One pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame was written."""
+    """One pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame was
+    written."""
 
     key: EffectKey
     provider: str
@@ -294,7 +309,7 @@ class NoticeGiven:
     notice: Notice
 
 
-# --- purchases and give-backs -----------------------------------------------------------------------------------------------------
+# --- purchases and give-backs
 
 
 @frozen
@@ -362,5 +377,7 @@ class ReturnAnswered:
 
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
 CallEvent = RequestAnswered | RequestAsked | ReturnAnswered | LateAnswer | Listed | Described | ReadFailed | NoticeGiven
-ProcessEvent = ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
+ProcessEvent = (
+    ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
+)
 Event = DaemonStarted | CameDue | PlanningDue | SourceEvent | CallEvent | ProcessEvent

@@ -1,4 +1,5 @@
-"""How a decision becomes the next world: changes are folded into facts and indexes; it judges nothing and loses nothing."""
+"""How a decision becomes the next world: changes are folded into facts and indexes; it judges nothing and loses
+nothing."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -57,9 +58,11 @@ Reply = Accepted | RefusedPush
 
 @frozen
 class Decision:
-    """What one event comes to: fact changes, the new observations, whom it touches besides, and the answer to who pushed.
+    """What one event comes to: fact changes, the new observations, whom it touches besides, and the answer to who
+    pushed.
 
-    `touched` are records to look at though they did not change; `providers` those of which every open record is to be looked at.
+    `touched` are records to look at though they did not change; `providers` those of which every open record is to be
+    looked at.
     """
 
     changes: tuple[Change, ...] = ()
@@ -109,7 +112,8 @@ class Draft:
 
 
 def fold(world: World, changes: Iterable[Change]) -> World:
-    """The world with these changes in facts and indexes; versions are set apart, by `stamp`, once a commit gave them."""
+    """The world with these changes in facts and indexes; versions are set apart, by `stamp`, once a commit gave
+    them."""
     for change in changes:
         world = _fold_one(world, change.key, change.value)
     return world
@@ -225,7 +229,8 @@ def _placed(index: Map[str, V], id: str, value: V, *, wanted: bool) -> Map[str, 
 
 
 def loaded(world: World, records: Iterable[tuple[Key, int, Fact]]) -> World:
-    """The world of all facts just read: the same folding as `fold`, done in bulk so that a start costs little more than reading."""
+    """The world of all facts just read: the same folding as `fold`, done in bulk so that a start costs little more
+    than reading."""
     bulk: dict[FactKind, dict[str, Fact]] = {kind: {} for kind in _FIELD}
     versions: dict[Key, int] = {}
     head = world.head

@@ -67,7 +67,8 @@ class EpochFact:
 
 @frozen
 class DemandFact:
-    """The newest snapshot of what a source lacks; id is the source. `supply_revision` is the supply snapshot it has counted."""
+    """The newest snapshot of what a source lacks; id is the source. `supply_revision` is the supply snapshot it has
+    counted."""
 
     incarnation: int
     revision: int
@@ -310,7 +311,8 @@ class Key:
 
 @frozen
 class Change:
-    """One change a decision asks for: a new value, or None to delete. It is guarded by the version it was decided on."""
+    """One change a decision asks for: a new value, or None to delete. It is guarded by the version it was decided
+    on."""
 
     key: Key
     value: Fact | None

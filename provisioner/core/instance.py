@@ -1,6 +1,8 @@
-"""The life of one supplied thing, and the state that is shown for it; what the cluster says of it is derived, never stored.
+"""The life of one supplied thing, and the state that is shown for it; what the cluster says of it is derived, never
+stored.
 
-Stored are the provider's words (booting, running, failed, unknown, returning, gone) and our own (vanished). Joined, idle, busy and draining
+Stored are the provider's words (booting, running, failed, unknown, returning, gone) and our own (vanished). Joined,
+idle, busy and draining
 come from supply facts and the drain field; `stuck` is a give-back that keeps failing.
 """
 
@@ -68,8 +70,15 @@ _ENDS = {
 }
 
 _TABLE: dict[tuple[InstanceState, InstanceTrigger], Arc[InstanceState]] = {
-    **{(s, t): arc for s in (_S.BOOTING, _S.RUNNING, _S.FAILED, _S.UNKNOWN, _S.VANISHED) for t, arc in (_SAID | _ENDS).items()},
-    **{(s, _T.ABSENT_AND_SILENT): Arc(_S.VANISHED, "absent from two complete lists and silent") for s in (_S.BOOTING, _S.RUNNING, _S.UNKNOWN)},
+    **{
+        (s, t): arc
+        for s in (_S.BOOTING, _S.RUNNING, _S.FAILED, _S.UNKNOWN, _S.VANISHED)
+        for t, arc in (_SAID | _ENDS).items()
+    },
+    **{
+        (s, _T.ABSENT_AND_SILENT): Arc(_S.VANISHED, "absent from two complete lists and silent")
+        for s in (_S.BOOTING, _S.RUNNING, _S.UNKNOWN)
+    },
     (_S.FAILED, _T.SAID_BOOTING): Arc(_S.FAILED, "failed is not taken back"),
     (_S.RUNNING, _T.SAID_BOOTING): Arc(_S.RUNNING, "an older view of it"),
     (_S.RETURNING, _T.SAID_GONE): Arc(_S.GONE, "proven not to exist"),

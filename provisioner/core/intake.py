@@ -27,7 +27,9 @@ def take_demand(draft: Draft, event: DemandPushed, now: Moment, settings: Settin
     if standing == (event.incarnation, event.revision):
         return draft.reply(Accepted(event.source, event.incarnation, event.revision, news=False))
     fact = DemandFact(event.incarnation, event.revision, event.supply_revision, now.at, event.lines)
-    draft = draft.put(FactKind.DEMAND, event.source, fact).reply(Accepted(event.source, event.incarnation, event.revision, news=True))
+    draft = draft.put(FactKind.DEMAND, event.source, fact).reply(
+        Accepted(event.source, event.incarnation, event.revision, news=True)
+    )
     return want_plan(draft)
 
 
@@ -41,7 +43,8 @@ def refused(source: str, order: Order, standing: Order, *, equal: bool, what: st
 
 
 def heard(draft: Draft, source: str, now: Moment, settings: Settings, *, demand: bool) -> Draft:
-    """The draft in which the source was just heard; a gap longer than `fresh_for` starts its freshness anew, and a plan."""
+    """The draft in which the source was just heard; a gap longer than `fresh_for` starts its freshness anew, and a
+    plan."""
     seen = draft.world.seen
     before = seen.heard.get(source)
     last = None if before is None else max(before.demand_boot_s or 0.0, before.supply_boot_s or 0.0)

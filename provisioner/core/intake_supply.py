@@ -1,4 +1,5 @@
-"""How a source's supply snapshot is taken in: entries are matched to instances of ours, and a shrunk view must be said twice.
+"""How a source's supply snapshot is taken in: entries are matched to instances of ours, and a shrunk view must be
+said twice.
 
 It must not know what is done with an idle host; it says only what the source said, and since when.
 """
@@ -18,7 +19,8 @@ from provisioner.core.world import World
 SHRUNK_LEAST = 3
 SHRUNK_PER_CENT = 20
 SHRUNK_AGREE_S = 60.0
-"""A snapshot that loses over max(3, 20 %) of joined hosts counts only when a second one 60 s later agrees (design §6)."""
+"""A snapshot that loses over max(3, 20 %) of joined hosts counts only when a second one 60 s later agrees (design
+§6)."""
 
 _CLOSED = (EntryState.DRAINING, EntryState.DRAINED)
 _OPEN = (EntryState.IDLE, EntryState.BUSY)
@@ -62,7 +64,11 @@ def _new_snapshot(
     fact = SupplyFact(event.incarnation, event.revision, now.at, entries, content, shrunk)
     draft = _observe_idle(draft.put(FactKind.SUPPLY, event.source, fact), entries, now)
     draft = draft.touch(*_to_look_at(draft.world, entries))
-    held = f"{len(lost)} joined hosts are missing at once; they count as missing when a later snapshot agrees" if shrunk else ""
+    held = (
+        f"{len(lost)} joined hosts are missing at once; they count as missing when a later snapshot agrees"
+        if shrunk
+        else ""
+    )
     accepted = Accepted(event.source, event.incarnation, event.revision, news=True, held_back=held, unmatched=unmatched)
     return want_plan(draft.reply(accepted))
 
@@ -96,7 +102,8 @@ def _addresses(world: World, source: str) -> dict[str, list[str]]:
 
 
 def _instance_of(world: World, entry: PushedEntry, by_address: dict[str, list[str]]) -> str | None:
-    """Ours by id, else by provider and its id, else by address if exactly one living instance has it and the entry is younger than it."""
+    """Ours by id, else by provider and its id, else by address if exactly one living instance has it and the entry is
+    younger than it."""
     if entry.instance is not None:
         return entry.instance if entry.instance in world.instances else None
     if entry.provider is not None and entry.provider_id is not None:
@@ -110,10 +117,14 @@ def _instance_of(world: World, entry: PushedEntry, by_address: dict[str, list[st
     return candidates[0] if entry.token is not None or (entry.since is not None and entry.since >= born) else None
 
 
-def _entry(instance: str, pushed: PushedEntry, before: SupplyEntry | None, event: SupplyPushed, now: Moment) -> SupplyEntry:
+def _entry(
+    instance: str, pushed: PushedEntry, before: SupplyEntry | None, event: SupplyPushed, now: Moment
+) -> SupplyEntry:
     order = (event.incarnation, event.revision)
     stayed = before is not None and before.state is not EntryState.GONE and before.joined_rev[0] == event.incarnation
-    reopened_rev, reopened_at = (before.reopened_rev, before.reopened_at) if before is not None and stayed else (None, None)
+    reopened_rev, reopened_at = (
+        (before.reopened_rev, before.reopened_at) if before is not None and stayed else (None, None)
+    )
     if before is not None and stayed and before.state in _CLOSED and pushed.state in _OPEN:
         reopened_rev, reopened_at = order, now.at
     return SupplyEntry(
@@ -149,7 +160,8 @@ def _stays(instance: InstanceFact | None) -> bool:
 
 
 def _shrunk(present: SupplyFact | None, lost: frozenset[str], event: SupplyPushed, now: Moment) -> ShrunkView | None:
-    """The view to be held back, or None if nothing is missing, little is, or a second snapshot at least 60 s later agrees."""
+    """The view to be held back, or None if nothing is missing, little is, or a second snapshot at least 60 s later
+    agrees."""
     if present is None or not lost:
         return None
     joined = sum(1 for e in present.entries if e.state is not EntryState.GONE)

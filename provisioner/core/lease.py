@@ -1,6 +1,8 @@
-"""The life of one right to act (for a provider, or as the planner): epochs only grow; a lease says "not before", never "at most this long".
+"""The life of one right to act (for a provider, or as the planner): epochs only grow; a lease says "not before",
+never "at most this long".
 
-With the embedded controller the exclusive lock on the facts is the holder, so a lease is held from the commit of its epoch until the daemon ends.
+With the embedded controller the exclusive lock on the facts is the holder, so a lease is held from the commit of its
+epoch until the daemon ends.
 """
 
 from enum import StrEnum

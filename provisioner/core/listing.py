@@ -1,4 +1,5 @@
-"""What a provider's list comes to: things are brought up to date or adopted by token, and complete lists prove absence, two of them a No.
+"""What a provider's list comes to: things are brought up to date or adopted by token, and complete lists prove
+absence, two of them a No.
 
 A thing whose token no fact holds is a stranger: counted and shown, never touched.
 """
@@ -150,7 +151,9 @@ def prove_gone(draft: Draft, instance: InstanceFact, trigger: InstanceTrigger, n
     arc = instance_step(instance.state, trigger)
     if arc is None or arc.next is not InstanceState.GONE:
         return draft
-    gone = evolve(instance, state=arc.next, state_at=now.at, gone_at=now.at, reason=instance.reason or arc.why, drain=None)
+    gone = evolve(
+        instance, state=arc.next, state_at=now.at, gone_at=now.at, reason=instance.reason or arc.why, drain=None
+    )
     return want_plan(draft.put(FactKind.INSTANCE, gone.id, gone))
 
 

@@ -1,6 +1,8 @@
-"""The words of the core as frozen values: demand lines, supply entries, templates, terms and shares; no behaviour beyond reading.
+"""The words of the core as frozen values: demand lines, supply entries, templates, terms and shares; no behaviour
+beyond reading.
 
-Amounts of resources are integers in thousandths of the canonical unit (cores, bytes, pieces), so that half a core is exact.
+Amounts of resources are integers in thousandths of the canonical unit (cores, bytes, pieces), so that half a core is
+exact.
 Times (`*_at`) are seconds of the Unix epoch, UTC; durations end in `_s`; money is integer nano-units.
 """
 
@@ -13,7 +15,8 @@ Amounts = tuple[tuple[str, int], ...]
 """Sorted (resource, thousandths) pairs; a resource that is absent is not stated."""
 
 Labels = tuple[tuple[str, str], ...]
-"""Sorted (attribute, value) pairs for attributes that are words, such as arch or gpu_model; lists are one pair an element."""
+"""Sorted (attribute, value) pairs for attributes that are words, such as arch or gpu_model; lists are one pair an
+element."""
 
 
 class Kind(StrEnum):
@@ -82,9 +85,11 @@ class Constraint:
 
 @frozen
 class Line:
-    """One thing a source lacks: `count` times `each` (a bundle), whole hosts if `each` is empty, or `units` of a resource.
+    """One thing a source lacks: `count` times `each` (a bundle), whole hosts if `each` is empty, or `units` of a
+    resource.
 
-    `count` of a grant line is the number of units. `max_price_nanos` is per hour of one whole host, or of one unit of a grant.
+    `count` of a grant line is the number of units. `max_price_nanos` is per hour of one whole host, or of one unit of
+    a grant.
     """
 
     id: str
@@ -109,7 +114,8 @@ class Line:
 class SupplyEntry:
     """What a source said last of one instance, as matched to ours.
 
-    `joined_rev` is the (incarnation, revision) of the snapshot in which it first stood without a break, `reopened_rev` that in which it
+    `joined_rev` is the (incarnation, revision) of the snapshot in which it first stood without a break,
+    `reopened_rev` that in which it
     was last seen open again after a drain; both say which demand snapshot has counted it.
     """
 
@@ -271,7 +277,8 @@ class Notice:
 
 @frozen
 class ReturnItem:
-    """One instance of a give-back: `keep` is what is left afterwards; `state` is the provider's last word (contract v2 §4, return)."""
+    """One instance of a give-back: `keep` is what is left afterwards; `state` is the provider's last word (contract
+    v2 §4, return)."""
 
     instance: str
     provider_id: str

@@ -1,4 +1,5 @@
-"""What comes of the frames we sent: purchases, questions about them, give-backs; an effect leaves the air only in the commit of its outcome.
+"""What comes of the frames we sent: purchases, questions about them, give-backs; an effect leaves the air only in the
+commit of its outcome.
 
 It must not know how a frame travels; a Lost one stays open until its process is proven ended.
 """
@@ -53,7 +54,9 @@ def take_answer(draft: Draft, event: RequestAnswered, now: Moment, settings: Set
     request = draft.world.requests.get(event.request)
     if request is None:
         return draft
-    is_current = request.carrier is not None and request.carrier.process == event.number and event.key.n == request.frames
+    is_current = (
+        request.carrier is not None and request.carrier.process == event.number and event.key.n == request.frames
+    )
     only = is_current and request.frames == 1 and request.state is RequestState.SENDING
     draft = _touch_waiting(draft, event.provider)
     match event.outcome:
@@ -75,23 +78,32 @@ def _close(draft: Draft, token: str, number: int, now: Moment) -> Draft:
     if seen.frames_open.get(token) != number:
         return draft
     return draft.see(
-        evolve(seen, frames_open=seen.frames_open.delete(token), frames_closed=seen.frames_closed.set(token, now.boot_s))
+        evolve(
+            seen, frames_open=seen.frames_open.delete(token), frames_closed=seen.frames_closed.set(token, now.boot_s)
+        )
     )
 
 
 def _unopen(draft: Draft, token: str, number: int) -> Draft:
     seen = draft.world.seen
-    return draft if seen.frames_open.get(token) != number else draft.see(evolve(seen, frames_open=seen.frames_open.delete(token)))
+    return (
+        draft
+        if seen.frames_open.get(token) != number
+        else draft.see(evolve(seen, frames_open=seen.frames_open.delete(token)))
+    )
 
 
 def _touch_waiting(draft: Draft, provider: str) -> Draft:
     """A free slot is news to what is planned and waits for one."""
-    waiting = (r.id for r in draft.world.open_requests.values() if r.provider == provider and r.state is RequestState.PLANNED)
+    waiting = (
+        r.id for r in draft.world.open_requests.values() if r.provider == provider and r.state is RequestState.PLANNED
+    )
     return draft.touch(*(Key(FactKind.REQUEST, id) for id in waiting))
 
 
 def _refused(draft: Draft, request: RequestFact, refusal: Refusal, now: Moment, *, only: bool) -> Draft:
-    """An error settles a purchase only if it proves that nothing was made and answers the only frame that carried the token."""
+    """An error settles a purchase only if it proves that nothing was made and answers the only frame that carried the
+    token."""
     settles = only and refusal.not_made
     said = f"{refusal.problem.error_class}: {refusal.problem.detail or refusal.problem.reason or 'no detail given'}"
     request = evolve(draft.world.requests[request.id], problems=(refusal.problem,))
@@ -131,7 +143,9 @@ def _book(draft: Draft, request: RequestFact, problems: tuple[Problem, ...], now
         after = retry.after_refusal(draft.world.health.get(key), problem, settings, now, f"{key}/{request.token}")
         description = draft.world.descriptions.get(request.provider)
         if after is not None:
-            draft = with_health(draft, key, evolve(after, seen_digest=description.digest if description is not None else ""))
+            draft = with_health(
+                draft, key, evolve(after, seen_digest=description.digest if description is not None else "")
+            )
     return draft
 
 
@@ -160,7 +174,7 @@ def _ask_at(draft: Draft, record: str, after_s: float | None, now: Moment, first
     return draft.see(evolve(seen, asks=seen.asks.set(record, Ask(tries + 1, now.boot_s + pause))))
 
 
-# --- give-backs -------------------------------------------------------------------------------------------------------------------
+# --- give-backs
 
 
 def take_return_answer(draft: Draft, event: ReturnAnswered, now: Moment, settings: Settings) -> Draft:
@@ -174,14 +188,20 @@ def take_return_answer(draft: Draft, event: ReturnAnswered, now: Moment, setting
                 return _again(draft, giveback, now, settings)
             return _take_words(draft, giveback, items, now, settings)
         case NotWritten():
-            return draft.touch(Key(FactKind.RETURN, giveback.id)) if event.asked else _again(draft, giveback, now, settings, pause_s=0.0)
+            return (
+                draft.touch(Key(FactKind.RETURN, giveback.id))
+                if event.asked
+                else _again(draft, giveback, now, settings, pause_s=0.0)
+            )
         case Refusal() | Lost():
             if event.asked:
                 return _ask_at(draft, giveback.id, None, now, RETURN_ASK_FIRST_S)
             return _again(draft, giveback, now, settings)
 
 
-def _take_words(draft: Draft, giveback: ReturnFact, words: tuple[ItemWord, ...], now: Moment, settings: Settings) -> Draft:
+def _take_words(
+    draft: Draft, giveback: ReturnFact, words: tuple[ItemWord, ...], now: Moment, settings: Settings
+) -> Draft:
     said = {w.provider_id: w for w in words}
     items = tuple(_told(i, said.get(i.provider_id)) for i in giveback.items)
     giveback = evolve(giveback, items=items)
@@ -230,7 +250,13 @@ def settle_return(draft: Draft, return_id: str, now: Moment, settings: Settings,
 
 
 def _again(
-    draft: Draft, giveback: ReturnFact, now: Moment, settings: Settings, *, pause_s: float | None = None, least_s: float = 0.0
+    draft: Draft,
+    giveback: ReturnFact,
+    now: Moment,
+    settings: Settings,
+    *,
+    pause_s: float | None = None,
+    least_s: float = 0.0,
 ) -> Draft:
     retrying = settings.return_retry
     pause = min(retrying.first_s * 2 ** min(giveback.tries, 20), retrying.most_s) if pause_s is None else pause_s

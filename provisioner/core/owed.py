@@ -1,4 +1,5 @@
-"""What is owed to the outside: derived from the world, record by record, never remembered beside it; and when to look again.
+"""What is owed to the outside: derived from the world, record by record, never remembered beside it; and when to look
+again.
 
 It decides nothing: everything here was decided before and is a fact. What is in flight already is left out.
 """

@@ -1,6 +1,8 @@
-"""What the owner of a provider does with a record that was touched or whose time has come: the steps that need no news from outside.
+"""What the owner of a provider does with a record that was touched or whose time has come: the steps that need no
+news from outside.
 
-It moves purchases into the hands of a process, closes what a dead process carried, honours wishes, and ends drains that work has ended.
+It moves purchases into the hands of a process, closes what a dead process carried, honours wishes, and ends drains
+that work has ended.
 It must not decide what to buy or what to give back.
 """
 
@@ -48,7 +50,7 @@ def advance(draft: Draft, key: Key, now: Moment, settings: Settings) -> Draft:
             return draft
 
 
-# --- purchases --------------------------------------------------------------------------------------------------------------------
+# --- purchases
 
 
 def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
@@ -56,7 +58,11 @@ def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings
         case RequestState.PLANNED:
             return _planned(draft, request, now, settings)
         case RequestState.SENDING:
-            return draft if _is_carried(draft.world, request) else answers.move_request(draft, request, _T.CARRIER_GONE, now)
+            return (
+                draft
+                if _is_carried(draft.world, request)
+                else answers.move_request(draft, request, _T.CARRIER_GONE, now)
+            )
         case RequestState.UNKNOWN:
             return _unknown(draft, request, now)
         case _:
@@ -74,7 +80,8 @@ def _planned(draft: Draft, request: RequestFact, now: Moment, settings: Settings
 
 
 def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> bool:
-    """Whether a purchase may be handed to the provider's process now: ready, asked first for what was open, a slot free."""
+    """Whether a purchase may be handed to the provider's process now: ready, asked first for what was open, a slot
+    free."""
     view = view_of(world, provider)
     if view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
         return False
@@ -83,7 +90,9 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
     description = world.descriptions.get(provider)
     if description is None:
         return False
-    unsettled = [r for r in world.open_requests.values() if r.provider == provider and r.state is not RequestState.PLANNED]
+    unsettled = [
+        r for r in world.open_requests.values() if r.provider == provider and r.state is not RequestState.PLANNED
+    ]
     if description.promises.token_replay not in TRUSTED_TOKENS:
         return not unsettled
     sending = sum(1 for r in unsettled if r.armed)
@@ -91,7 +100,8 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
 
 
 def _first_answers_are_in(world: World, provider: str) -> bool:
-    """After a start nothing is bought before what was open has been asked for once and the list was begun (contract v2 §9, restart)."""
+    """After a start nothing is bought before what was open has been asked for once and the list was begun (contract
+    v2 §9, restart)."""
     begun = world.seen.lists.get(provider)
     listing = any(k.provider == provider and k.effect == "read_list" for k in world.seen.in_flight)
     if not listing and (begun is None or begun.next_boot_s == 0.0):
@@ -135,7 +145,8 @@ def _promise_ends_s(world: World, request: RequestFact) -> int | None:
 
 
 def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
-    """Whether an unknown purchase may be said again, byte for byte: token trusted and alive, asked first, wanted, in time, no frame open."""
+    """Whether an unknown purchase may be said again, byte for byte: token trusted and alive, asked first, wanted, in
+    time, no frame open."""
     description = world.descriptions.get(request.provider)
     view = view_of(world, request.provider)
     if description is None or view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
@@ -157,7 +168,7 @@ def _is_wanted(world: World, request: RequestFact) -> bool:
     return False
 
 
-# --- give-backs, instances, wishes ------------------------------------------------------------------------------------------------
+# --- give-backs, instances, wishes
 
 
 def _return(draft: Draft, giveback: ReturnFact, now: Moment, settings: Settings) -> Draft:
@@ -184,9 +195,15 @@ def _send_return(draft: Draft, giveback: ReturnFact, carrier: Carrier, now: Mome
     draft = draft.put(FactKind.RETURN, sent.id, sent)
     for item in sent.items:
         instance = draft.world.live.get(item.instance)
-        step = instance_step(instance.state, InstanceTrigger.RETURN_SENT) if instance is not None and item.keep == 0 else None
+        step = (
+            instance_step(instance.state, InstanceTrigger.RETURN_SENT)
+            if instance is not None and item.keep == 0
+            else None
+        )
         if instance is not None and step is not None:
-            draft = draft.put(FactKind.INSTANCE, instance.id, evolve(instance, state=step.next, state_at=now.at, reason=sent.why))
+            draft = draft.put(
+                FactKind.INSTANCE, instance.id, evolve(instance, state=step.next, state_at=now.at, reason=sent.why)
+            )
     return draft
 
 
@@ -205,7 +222,8 @@ def _instance(draft: Draft, instance: InstanceFact, now: Moment) -> Draft:
 
 
 def boot_read_at(world: World, instance: InstanceFact, now: Moment) -> float | None:
-    """When a booting instance is read next, by the boot clock: first when it typically runs, then at growing pauses; None if it need not."""
+    """When a booting instance is read next, by the boot clock: first when it typically runs, then at growing pauses;
+    None if it need not."""
     if instance.state not in (InstanceState.BOOTING, InstanceState.UNKNOWN):
         return None
     ask = world.seen.asks.get(instance.id)

@@ -1,4 +1,5 @@
-"""How a plan becomes facts: purchases with their tokens, wishes to owners, give-backs, and the decisions that explain them.
+"""How a plan becomes facts: purchases with their tokens, wishes to owners, give-backs, and the decisions that explain
+them.
 
 Every commit of the planner moves its head record, so that a late one is refused. It must not judge the plan.
 """
@@ -13,7 +14,6 @@ from provisioner.core.facts import (
     DecisionFact,
     FactKind,
     HeadFact,
-    Key,
     RequestFact,
     ReturnFact,
     WishFact,
@@ -24,14 +24,15 @@ from provisioner.core.lease import PLANNER
 from provisioner.core.model import Drain, Rejected, ReturnItem, Share
 from provisioner.core.policy.plan import plan
 from provisioner.core.policy.words import DrainChoice, GiveBack, Plan, Purchase, ReopenChoice
-from provisioner.core.reasons import Reason, Why
+from provisioner.core.reasons import Reason
 from provisioner.core.request import RequestTrigger
 from provisioner.core.settings import Settings
 from provisioner.core.world import LineStatus, PlanView, World
 
 SEND_WITHIN_S = 120.0
 DEADLINE_S = 900.0
-"""A purchase not sent within the first is dropped; nothing may be made for it after the second, both from its planning."""
+"""A purchase not sent within the first is dropped; nothing may be made for it after the second, both from its
+planning."""
 
 
 def plan_pass(draft: Draft, now: Moment, settings: Settings) -> Draft:
@@ -46,13 +47,16 @@ def plan_pass(draft: Draft, now: Moment, settings: Settings) -> Draft:
         evolve(
             draft.world.seen,
             unneeded_since=Map({i: before_s.get(i, now.boot_s) for i in found.unneeded}),
-            plan=PlanView(last_boot_s=now.boot_s, wanted=False, at_once=False, wake_boot_s=found.wake_boot_s, lines=found.lines),
+            plan=PlanView(
+                last_boot_s=now.boot_s, wanted=False, at_once=False, wake_boot_s=found.wake_boot_s, lines=found.lines
+            ),
         )
     )
 
 
 def planning_at(world: World, settings: Settings) -> float:
-    """When the next pass is due, by the boot clock: at once for the first event, then one per least pause, at the latest by the tick."""
+    """When the next pass is due, by the boot clock: at once for the first event, then one per least pause, at the
+    latest by the tick."""
     view = world.seen.plan
     if view.last_boot_s is None or (view.wanted and view.at_once):
         return 0.0
@@ -214,5 +218,3 @@ def _explain_open(draft: Draft, lines: tuple[LineStatus, ...], now: Moment) -> D
 
 def _few(rejected: tuple[Rejected, ...], most: int = 20) -> tuple[Rejected, ...]:
     return rejected[:most]
-
-

@@ -1,4 +1,5 @@
-"""The life of one provider's process: when it is started, when it may carry calls, when it is left alone; starts nothing itself."""
+"""The life of one provider's process: when it is started, when it may carry calls, when it is left alone; starts
+nothing itself."""
 
 from enum import StrEnum
 
@@ -50,7 +51,10 @@ _TABLE: dict[tuple[ProcessState, ProcessTrigger], Arc[ProcessState]] = {
     (_S.DEGRADED, _T.HEARD): Arc(_S.READY, "heard again"),
     **{(s, _T.STOP): Arc(_S.STOPPING, "told to stop") for s in _ALIVE},
     **{(s, _T.ENDED): Arc(_S.BACKING_OFF, "ended; started again after a pause") for s in (*_ALIVE, _S.STOPPING)},
-    **{(s, _T.FAULTY): Arc(_S.PARKED, "faulty until its program or configuration changes") for s in (*_ALIVE, _S.STOPPING)},
+    **{
+        (s, _T.FAULTY): Arc(_S.PARKED, "faulty until its program or configuration changes")
+        for s in (*_ALIVE, _S.STOPPING)
+    },
     **{(s, _T.CRASHED_TOO_OFTEN): Arc(_S.QUARANTINED, "ended too often in a window") for s in (*_ALIVE, _S.STOPPING)},
     (_S.BACKING_OFF, _T.WAITED): Arc(_S.ABSENT, "pause over"),
     (_S.QUARANTINED, _T.WAITED): Arc(_S.ABSENT, "quarantine over"),

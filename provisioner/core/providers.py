@@ -31,7 +31,8 @@ from provisioner.core.world import ListView, ProcessView, World
 
 RESTART_FIRST_S, RESTART_MOST_S = 1.0, 60.0
 QUARANTINE_AFTER, QUARANTINE_WINDOW_S, QUARANTINE_S = 5, 600.0, 900.0
-"""A provider that ended so often within the window is left alone for a while (settings.md, provider restart; quarantine)."""
+"""A provider that ended so often within the window is left alone for a while (settings.md, provider restart;
+quarantine)."""
 
 DESCRIBE_EVERY_S = 300.0
 READ_AGAIN_S = 5.0
@@ -146,7 +147,8 @@ def take_not_opened(draft: Draft, event: ProviderNotOpened, now: Moment) -> Draf
 
 
 def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
-    """The process is reaped: its frames are closed, every record of the provider is looked at, and it is started again after a pause."""
+    """The process is reaped: its frames are closed, every record of the provider is looked at, and it is started
+    again after a pause."""
     draft = _stop_is_done(draft, event.provider)
     if not is_present(draft.world, event.provider, event.number):
         return draft
@@ -258,7 +260,9 @@ def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
     draft = with_view(draft, event.provider, view).touch(_key(event.provider))
     seen = draft.world.seen
     lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=later)
-    return draft if event.what == "description" else draft.see(evolve(seen, lists=seen.lists.set(event.provider, lists)))
+    return (
+        draft if event.what == "description" else draft.see(evolve(seen, lists=seen.lists.set(event.provider, lists)))
+    )
 
 
 def _pause(event: ReadFailed) -> float:
@@ -284,7 +288,9 @@ def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
             asks[request] = evolve(asks[request], next_boot_s=now.boot_s)
     draft = draft.see(evolve(seen, asks=asks.finish()))
     if "description" in event.what:
-        draft = with_view(draft, event.provider, evolve(view_of(draft.world, event.provider), describe_after_boot_s=now.boot_s))
+        draft = with_view(
+            draft, event.provider, evolve(view_of(draft.world, event.provider), describe_after_boot_s=now.boot_s)
+        )
     known = [Key(FactKind.REQUEST, r) for r in event.requests if r in draft.world.open_requests]
     return draft.touch(_key(event.provider), *known)
 

@@ -1,6 +1,7 @@
 """The life of one purchase (acquire): its states, its table and its one step; it decides nothing about money or offers.
 
-Yes counts always; No counts only when it is valid (every frame of the token closed): which of the two a report is, is judged in
+Yes counts always; No counts only when it is valid (every frame of the token closed): which of the two a report is, is
+judged in
 `answers.py`, so that the table has a trigger for each.
 """
 

@@ -1,6 +1,8 @@
-"""The world: the facts as last committed plus what was only observed since this start; frozen, and made anew only by `evolve`.
+"""The world: the facts as last committed plus what was only observed since this start; frozen, and made anew only by
+`evolve`.
 
-Observations (`Seen`) are empty at each start and never decide what is owed to the outside by themselves: they say when, not what.
+Observations (`Seen`) are empty at each start and never decide what is owed to the outside by themselves: they say
+when, not what.
 Times in `Seen` are boot clock seconds of this host.
 """
 
@@ -70,7 +72,8 @@ class Ask:
 
 @frozen
 class ListView:
-    """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no fact knows."""
+    """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
+    fact knows."""
 
     complete_begun_boot_s: float | None = None
     next_boot_s: float = 0.0
@@ -95,7 +98,8 @@ class LineStatus:
 
 @frozen
 class PlanView:
-    """What is known of planner passes since this start. `refused_now`: an offer refused within the pass, so the next is asked at once."""
+    """What is known of planner passes since this start. `refused_now`: an offer refused within the pass, so the next
+    is asked at once."""
 
     last_boot_s: float | None = None
     wanted: bool = True
@@ -108,8 +112,10 @@ class PlanView:
 class Seen:
     """What was observed since this start.
 
-    `frames_open` and `frames_closed` are by token: the process number that has the frame, and when the last one closed. `wanted` are a
-    provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames closed, without it.
+    `frames_open` and `frames_closed` are by token: the process number that has the frame, and when the last one
+    closed. `wanted` are a
+    provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
+    closed, without it.
     """
 
     started_boot_s: float = 0.0
@@ -130,7 +136,8 @@ class Seen:
 
 @frozen
 class World:
-    """Everything a decision may look at. `live`, `open_requests`, `open_returns`, `by_token` and `by_provider_id` are indexes of the facts."""
+    """Everything a decision may look at. `live`, `open_requests`, `open_returns`, `by_token` and `by_provider_id` are
+    indexes of the facts."""
 
     cluster: str
     lineage: str

@@ -1,7 +1,9 @@
 """How facts are written as bytes and read again: JSON with the field names of the fact classes, one class a kind.
 
-A golden line per kind in tests/edge/golden_facts.jsonl is never changed again: what was once written can always be read. Fields that a newer
-version added are ignored by an older one only within a schema version, which the link checks. It must not know what a fact means.
+A golden line per kind in tests/edge/golden_facts.jsonl is never changed again: what was once written can always be
+read. Fields that a newer
+version added are ignored by an older one only within a schema version, which the link checks. It must not know what a
+fact means.
 """
 
 import msgspec

@@ -1,6 +1,8 @@
-"""How a provider's words become ours: decoded answers into core values; everything is checked here once, and trusted inside.
+"""How a provider's words become ours: decoded answers into core values; everything is checked here once, and trusted
+inside.
 
-Numbers of attributes become thousandths of the canonical unit (bytes, bytes per second, hertz, seconds, pieces); words become labels.
+Numbers of attributes become thousandths of the canonical unit (bytes, bytes per second, hertz, seconds, pieces);
+words become labels.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,7 @@
 """How what is owed is said in the words of the contract: the params of every call, from facts; it decides nothing.
 
-The same purchase gives the same params byte for byte, but for epoch and not_after, which are not part of its content (RQ-1).
+The same purchase gives the same params byte for byte, but for epoch and not_after, which are not part of its content
+(RQ-1).
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ ANSWER_S_MOST = 600
 
 @frozen
 class Identity:
-    """Who we are to providers: the cluster, the lineage of its facts, this instance's name, and the program's version."""
+    """Who we are to providers: the cluster, the lineage of its facts, this instance's name, and the program's
+    version."""
 
     cluster: str
     lineage: str

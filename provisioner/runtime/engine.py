@@ -1,7 +1,10 @@
-"""The engine: one loop that turns events into committed facts and committed facts into effects; it alone makes a new world.
+"""The engine: one loop that turns events into committed facts and committed facts into effects; it alone makes a new
+world.
 
-event → decide → commit → fold → owed effects. Deciding runs ahead within a batch; effects, answers and readers see the committed world only.
-An event is kept until its commit is acknowledged and is decided again after a refusal; outcomes of calls are never dropped: a full queue
+event → decide → commit → fold → owed effects. Deciding runs ahead within a batch; effects, answers and readers see
+the committed world only.
+An event is kept until its commit is acknowledged and is decided again after a refusal; outcomes of calls are never
+dropped: a full queue
 stops reading the pipe. It must not know what a provider or a store is: it is given both.
 """
 
@@ -41,7 +44,8 @@ QUEUE_EVENTS = 1024
 BATCH_EVENTS = 256
 RETRY_S = 1.0
 LEAST_WAIT_S = 0.02
-"""A record that is due again at once although it was just looked at waits this long, so that a fault can't spin the loop."""
+"""A record that is due again at once although it was just looked at waits this long, so that a fault can't spin the
+loop."""
 
 Push = DemandPushed | SupplyPushed | ClusterPushed
 
@@ -93,7 +97,7 @@ class Engine:
         self._take_most = BATCH_EVENTS
         self._needs_load = False
 
-    # --- for others ---------------------------------------------------------------------------------------------------------------
+    # --- for others
 
     def world(self) -> World | None:
         """The committed world; None before the facts are loaded and taken over."""
@@ -112,7 +116,8 @@ class Engine:
         await self._send.send(_Pending(event))
 
     async def push(self, event: Push) -> tuple[Reply, ...]:
-        """Hands in a source's snapshot and returns what came of it once that is committed; FactsUnwritable if it can't be."""
+        """Hands in a source's snapshot and returns what came of it once that is committed; FactsUnwritable if it
+        can't be."""
         pending = _Pending(event, trio.Event())
         await self._send.send(pending)
         assert pending.done is not None  # noqa: S101  made above
@@ -128,7 +133,7 @@ class Engine:
         found = owed_in_any_case(self._world, record_of(effect), self._clock.moment(), self.settings)
         return any(e.key == effect.key for e in found.effects)
 
-    # --- the loop -----------------------------------------------------------------------------------------------------------------
+    # --- the loop
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Loads the facts, takes over, and goes on until cancelled. Start, takeover and restart are this one path."""
@@ -226,7 +231,8 @@ class Engine:
         self._needs_load = needs_load
 
     async def _recovered(self, world: World) -> World:
-        """After a commit that did not succeed: pushes are refused with the reason, outcomes are kept, and it is tried again."""
+        """After a commit that did not succeed: pushes are refused with the reason, outcomes are kept, and it is tried
+        again."""
         kept = []
         for pending in self._kept:
             if pending.done is None:
@@ -241,7 +247,7 @@ class Engine:
         fresh = await self._load()
         return evolve(fresh, seen=world.seen)
 
-    # --- effects ------------------------------------------------------------------------------------------------------------------
+    # --- effects
 
     def _act(self, batch: _Batch, due: tuple[Key, ...], now: Moment) -> World:
         """Starts what is owed by what was touched and returns the world in which that is in flight."""

@@ -1,4 +1,5 @@
-"""The engine's loop without a store and without time of its own, so that scenarios read as what happened and what is owed then."""
+"""The engine's loop without a store and without time of its own, so that scenarios read as what happened and what is
+owed then."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -6,7 +7,15 @@ from typing import TypeVar
 from attrs import evolve
 
 from provisioner.core import decide
-from provisioner.core.effects import Effect, EffectKey, OpenProvider, ReadDescription, ReadList, SendRequest, StartProcess
+from provisioner.core.effects import (
+    Effect,
+    EffectKey,
+    OpenProvider,
+    ReadDescription,
+    ReadList,
+    SendRequest,
+    StartProcess,
+)
 from provisioner.core.events import (
     CameDue,
     DaemonStarted,
@@ -121,7 +130,9 @@ class Play:
             moved = self._decide(CameDue(tuple(due))) if due else []
             for key in (*due, *moved):
                 self._begin(key)
-            due = dict.fromkeys(k for k in moved if k not in due) | dict.fromkeys(k for k in moved if k.kind is FactKind.WISH)
+            due = dict.fromkeys(k for k in moved if k not in due) | dict.fromkeys(
+                k for k in moved if k.kind is FactKind.WISH
+            )
             if not due:
                 return
         raise AssertionError("it does not settle")
@@ -153,7 +164,7 @@ class Play:
         keys += [Key(FactKind.INSTANCE, i) for i in self.world.live]
         return keys + [Key(FactKind.WISH, w) for w in self.world.wishes]
 
-    # --- what a provider does -----------------------------------------------------------------------------------------------------
+    # --- what a provider does
 
     def take(self, kind: type[E], provider: str | None = None) -> E:
         """The one effect of this kind that is in flight; it is answered next, so it is taken out."""
@@ -166,13 +177,17 @@ class Play:
         """Effects of this kind begun and not answered."""
         return [e for e in self.effects.values() if isinstance(e, kind)]
 
-    def provider_ready(self, provider: str, templates: tuple[Template, ...] = (HOST,), promises: Promises = TRUSTED) -> int:
+    def provider_ready(
+        self, provider: str, templates: tuple[Template, ...] = (HOST,), promises: Promises = TRUSTED
+    ) -> int:
         """Start, handshake, description and first list of one provider; returns the process number."""
         start = self.take(StartProcess, provider)
         self.event(ProcessSpawned(start.key, provider, start.number, 4_242, 99, "boot"))
         opening = self.take(OpenProvider, provider)
         self.event(
-            ProviderOpened(opening.key, provider, start.number, "p", "1", ("host", "grant"), (), promises, "0123456789abcdef")
+            ProviderOpened(
+                opening.key, provider, start.number, "p", "1", ("host", "grant"), (), promises, "0123456789abcdef"
+            )
         )
         reading = self.take(ReadDescription, provider)
         digest = repr(templates)[:20]
@@ -186,12 +201,13 @@ class Play:
         self.event(Listed(reading.key, provider, reading.number, self.now_s, complete, 0, tuple(seen)))
 
     def process_ends(self, provider: str, status: int = -9) -> None:
-        """The provider's process is reaped; whatever was in flight there gets its own outcome, or none in these scenarios."""
+        """The provider's process is reaped; whatever was in flight there gets its own outcome, or none in these
+        scenarios."""
         number = self.world.seen.processes[provider].number
         self.effects = {k: e for k, e in self.effects.items() if not (k.provider == provider and k.process == number)}
         self.event(ProcessEnded(provider, number, status, "killed"))
 
-    # --- what a source does -------------------------------------------------------------------------------------------------------
+    # --- what a source does
 
     def demand(self, *lines: Line, revision: int, supply_revision: int | None = 1, source: str = "lsf") -> None:
         """A source says what it lacks."""
@@ -201,7 +217,7 @@ class Play:
         """A source says what it has."""
         self.event(SupplyPushed(source, 0, revision, tuple(entries)))  # type: ignore[arg-type]
 
-    # --- looking ------------------------------------------------------------------------------------------------------------------
+    # --- looking
 
     def only_request(self) -> RequestFact:
         """The one purchase there is."""
@@ -218,7 +234,9 @@ def report(request: RequestFact, outcome: str, *seen: SeenInstance, **more: obje
     return Report(request.id, request.token, outcome, tuple(seen), **more)  # type: ignore[arg-type]
 
 
-def machine(provider_id: str, state: str = "booting", request: RequestFact | None = None, **more: object) -> SeenInstance:
+def machine(
+    provider_id: str, state: str = "booting", request: RequestFact | None = None, **more: object
+) -> SeenInstance:
     """One machine as a provider tells of it; with a purchase it bears that purchase's mark."""
     mark = SeenMark(token=request.token) if request is not None else None
     return SeenInstance(provider_id, Kind.HOST, 1, state, template="small", mark=mark, **more)  # type: ignore[arg-type]

@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from provisioner.runtime.links.errors import FactsUnreachable
+from provisioner.runtime.links.fold import weigh
 from provisioner.runtime.links.link import (
-    MOST_BYTES,
-    MOST_OPERATIONS,
     Batch,
+    Bounds,
     Change,
     Committed,
     Conflict,
@@ -139,19 +139,20 @@ async def test_text_that_cannot_be_encoded_is_a_bug_met_where_it_is_made(link: L
     assert await commit(link, Put("a", "ü€𝄞", b"x")) == Committed(1)
 
 
-async def test_a_batch_of_too_many_operations_is_refused(link: Link) -> None:
-    fits = [Put("a", str(n), b"x", 0) for n in range(MOST_OPERATIONS)]
-    outcome = await commit(link, *fits, Put("a", "more", b"x"))
+def test_a_batch_of_too_many_operations_is_refused() -> None:
+    fits = tuple(Put("a", str(n), b"x", 0) for n in range(3))
+    assert weigh(Batch(fits), Bounds(operations=3, bytes=100)) == 9
+    outcome = weigh(Batch((*fits, Put("a", "more", b"x"))), Bounds(operations=3, bytes=100))
     assert isinstance(outcome, Refused)
     assert outcome.reason == "too_large"
-    assert await commit(link, *fits) == Committed(1)
 
 
-async def test_a_batch_of_too_many_bytes_is_refused(link: Link) -> None:
-    outcome = await commit(link, Put("a", "1", b"x" * MOST_BYTES))
+def test_a_batch_of_too_many_bytes_is_refused() -> None:
+    bounds = Bounds(operations=3, bytes=100)
+    outcome = weigh(Batch((Put("a", "1", b"x" * 99),)), bounds)
     assert isinstance(outcome, Refused)
     assert outcome.reason == "too_large"
-    assert await commit(link, Put("a", "1", b"x" * (MOST_BYTES - 2))) == Committed(1)
+    assert weigh(Batch((Put("a", "1", b"x" * 98),)), bounds) == 100
 
 
 async def test_of_many_who_create_one_record_at_once_exactly_one_wins_and_others_are_not_disturbed(link: Link) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from provisioner.runtime.links.link import (
-    MOST_BYTES,
-    MOST_OPERATIONS,
+    EMBEDDED,
     Batch,
+    Bounds,
     Change,
     Committed,
     Conflict,
@@ -25,22 +25,22 @@ from provisioner.runtime.links.link import (
 Key: TypeAlias = tuple[str, str]
 
 
-def weigh(batch: Batch) -> int | Refused:
+def weigh(batch: Batch, bounds: Bounds = EMBEDDED) -> int | Refused:
     """What a batch weighs in bytes, or its refusal if no link takes it.
 
     Raises ValueError if it writes a key twice or has text that can't be encoded: bugs, to be met where they are made.
     """
     operations = batch.operations
-    if len(operations) > MOST_OPERATIONS:
-        return Refused("too_large", (), f"{len(operations)} operations in one batch; at most {MOST_OPERATIONS}.")
+    if len(operations) > bounds.operations:
+        return Refused("too_large", (), f"{len(operations)} operations in one batch; at most {bounds.operations}.")
     size = 0
     for operation in operations:
         name = operation.kind + operation.id
         size += len(name) if name.isascii() else len(name.encode())
         if isinstance(operation, Put):
             size += len(operation.value)
-    if size > MOST_BYTES:
-        return Refused("too_large", (), f"{size} bytes in one batch; at most {MOST_BYTES}.")
+    if size > bounds.bytes:
+        return Refused("too_large", (), f"{size} bytes in one batch; at most {bounds.bytes}.")
     if len(operations) > 1:
         _no_second_write(batch)
     return size

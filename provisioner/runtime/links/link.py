@@ -10,11 +10,22 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from attrs import frozen
 
-MOST_OPERATIONS = 120
-"""Operations in one batch; etcd takes 128 in a transaction, and a link adds its own guards."""
 
-MOST_BYTES = 1024 * 1024
-"""Bytes of kinds, ids and values in one batch."""
+@frozen
+class Bounds:
+    """What one batch may hold at most: operations, and bytes of kinds, ids and values."""
+
+    operations: int
+    bytes: int
+
+
+EMBEDDED = Bounds(operations=200_000, bytes=256 * 1024 * 1024)
+"""For facts inside the daemon, where one decision is one transaction however much it changes (a list of all a
+provider has, say).
+
+A link over a network takes less and says so itself: etcd 120 operations, since it takes 128 and a link adds its
+guards, and 1 MiB.
+"""
 
 
 class Record(NamedTuple):

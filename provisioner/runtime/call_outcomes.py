@@ -1,0 +1,84 @@
+"""How a call's outcome is read: as an answer of its method, a refusal, a lost frame or one never written; and what
+stands for it where it is none.
+
+It sends nothing and decides nothing.
+"""
+
+from typing import TypeAlias, TypeVar
+
+from attrs import frozen
+
+from provider_sdk.contract import BadShape, decode
+from provider_sdk.contract import Report as WireReport
+from provisioner.core import events
+from provisioner.core.events import Lost, NotWritten, Refusal
+from provisioner.core.model import Problem
+from provisioner.edge import from_provider
+from provisioner.runtime import supervision
+from provisioner.runtime.supervision import Answered, Failed, Unwritten
+
+T = TypeVar("T")
+Outcome: TypeAlias = Answered | Failed | Unwritten | supervision.Lost
+
+
+@frozen
+class Unreadable:
+    """An answer that is no answer of its method; `detail` is safe to show."""
+
+    detail: str
+
+
+def decoded(cls: type[T], outcome: Outcome) -> "T | Refusal | Lost | NotWritten | Unreadable":
+    match outcome:
+        case Answered(result):
+            try:
+                return decode(cls, result)
+            except BadShape as bad:
+                return Unreadable(str(bad)[:500])
+        case Failed(error):
+            return from_provider.refusal(error)
+        case Unwritten(reason):
+            return NotWritten(reason)
+        case supervision.Lost(reason):
+            return Lost(reason)
+
+
+def not_understood(why: Unreadable) -> Refusal:
+    """It answered, but not in the contract's words: that proves nothing."""
+    return Refusal(Problem("internal", detail=f"its answer can't be read: {why.detail}"[:500]), not_made=False)
+
+
+def report_of(
+    answer: WireReport | Refusal | Lost | NotWritten | Unreadable, request: str, token: str
+) -> events.Report | Refusal | NotWritten | Lost:
+    if isinstance(answer, Unreadable):
+        return not_understood(answer)
+    if not isinstance(answer, WireReport):
+        return answer
+    if (answer.request_id, answer.token) != (request, token):
+        return not_understood(
+            Unreadable(f"it reports on {answer.request_id}/{answer.token}, asked was {request}/{token}")
+        )
+    return from_provider.report(answer)
+
+
+def unanswered(answer: object) -> Refusal | NotWritten | Lost:
+    match answer:
+        case Refusal() | NotWritten() | Lost():
+            return answer
+        case Unreadable():
+            return not_understood(answer)
+        case _:
+            return Lost("left out of the answer; asked again")
+
+
+def why_not_opened(answer: object) -> tuple[str, str]:
+    match answer:
+        case Refusal(problem=problem):
+            return problem.error_class, problem.detail or problem.reason or "no detail given"
+        case Unreadable(detail=detail):
+            return "bad_message", f"its answer to initialize can't be read: {detail}"
+        case Lost(reason=reason) | NotWritten(reason=reason):
+            return "lost", reason
+        case _:
+            return "lost", "its process is not there any more"

@@ -1,0 +1,138 @@
+"""The engine records before it acts, keeps what a refused commit held, and starts as it goes on."""
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from provisioner.core.effects import AskRequest, SendRequest, StartProcess
+from provisioner.core.events import DemandPushed, RequestAnswered, SupplyPushed
+from provisioner.core.evolve import Accepted
+from provisioner.core.request import RequestState
+from provisioner.edge.fact_codec import decode_fact
+from provisioner.runtime.engine import Engine, FactsUnwritable
+from provisioner.runtime.links.link import Refused
+from provisioner.runtime.links.memory import MemoryLink
+from tests.core.play import cores, machine, report, settings_for
+from tests.runtime.engine_world import FaultyLink, engine_on, make_ready
+from tests.virtual_time import pass_s
+
+FULL = Refused("disk_full", (), "the disk is full")
+
+
+@pytest.fixture
+def autojump_clock() -> MockClock:
+    """Virtual time that jumps as soon as nothing runs."""
+    return MockClock(autojump_threshold=0)
+
+
+async def lack(engine: Engine, count: int, revision: int) -> None:
+    """A source says that it has nothing and lacks so many cores."""
+    await engine.push(SupplyPushed("lsf", 0, revision, ()))
+    await engine.push(DemandPushed("lsf", 0, revision + 1, revision, (cores(count),)))
+
+
+async def stored(link: MemoryLink, kind: str) -> list[object]:
+    """The facts of one kind as they are in the store."""
+    return [decode_fact(r.kind, r.id, r.value)[1] for r in (await link.load()).records if r.kind == kind]
+
+
+async def test_a_purchase_is_durable_as_being_sent_before_its_frame_is_begun(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await lack(engine, 3, 1)
+        effect = await begun.next(SendRequest)
+        (request,) = await stored(link, "request")
+        assert (request.id, request.state) == (effect.request, RequestState.SENDING)  # type: ignore[attr-defined]
+        assert engine.is_owed(effect)
+
+
+async def test_a_push_is_answered_after_its_commit(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, _):
+        (reply,) = await engine.push(DemandPushed("lsf", 0, 7, None, (cores(1),)))
+        assert isinstance(reply, Accepted)
+        assert reply.news
+        assert len(await stored(link, "demand")) == 1
+
+
+async def test_with_a_full_disk_pushes_are_refused_nothing_is_bought_and_work_resumes_by_itself(
+    autojump_clock: MockClock,
+) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await engine.push(SupplyPushed("lsf", 0, 1, ()))
+        link.faults = [FULL] * 5
+        with pytest.raises(FactsUnwritable, match="disk is full"):
+            await engine.push(DemandPushed("lsf", 0, 2, 1, (cores(3),)))
+        assert engine.writable() is not None
+        assert not any(isinstance(e, SendRequest) for e in begun.effects)
+        await pass_s(30)
+        assert engine.writable() is None
+        await engine.push(DemandPushed("lsf", 0, 2, 1, (cores(3),)))
+        await begun.next(SendRequest)
+
+
+async def test_an_outcome_that_came_while_the_disk_was_full_is_not_dropped(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await lack(engine, 3, 1)
+        effect = await begun.next(SendRequest)
+        world = engine.world()
+        assert world is not None
+        link.faults = [FULL] * 3
+        made = report(world.requests[effect.request], "made", machine("i-1"))
+        await engine.tell(RequestAnswered(effect.key, "east", effect.number, effect.request, made))
+        await pass_s(1)
+        assert not await stored(link, "instance")
+        await pass_s(10)
+        assert len(await stored(link, "instance")) == 1
+
+
+@pytest.mark.parametrize("truth", ["landed", "lost"])
+async def test_after_an_unknown_commit_the_facts_are_read_again_and_nothing_is_bought_twice(
+    autojump_clock: MockClock, truth: str
+) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await engine.push(SupplyPushed("lsf", 0, 1, ()))
+        link.faults = [truth]
+        with pytest.raises(FactsUnwritable):
+            await engine.push(DemandPushed("lsf", 0, 2, 1, (cores(3),)))
+        await pass_s(5)
+        await engine.push(DemandPushed("lsf", 0, 2, 1, (cores(3),)))
+        await pass_s(5)
+        requests = await stored(link, "request")
+        assert len([r for r in requests if r.state is not RequestState.CANCELLED]) == 1  # type: ignore[attr-defined]
+
+
+async def test_the_next_engine_finds_what_the_last_one_left_and_asks_before_it_buys(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await lack(engine, 3, 1)
+        first = await begun.next(SendRequest)
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        start = begun.effects[0]
+        assert isinstance(start, StartProcess)
+        assert start.epoch == 2
+        await make_ready(engine, begun, "east")
+        ask = await begun.next(AskRequest)
+        assert ask.request == first.request
+        await lack(engine, 3, 3)
+        await pass_s(2)
+        assert not any(isinstance(e, SendRequest) for e in begun.effects)
+
+
+async def test_a_full_queue_makes_the_teller_wait_and_loses_nothing(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, _):
+        async with trio.open_nursery() as nursery:
+            for n in range(3_000):
+                nursery.start_soon(engine.push, DemandPushed(f"s{n % 50}", n // 50, 1, None, (cores(1),)))
+        world = engine.world()
+        assert world is not None
+        assert {d.incarnation for d in world.demands.values()} == {59}
