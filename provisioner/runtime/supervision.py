@@ -20,6 +20,7 @@ from provisioner.runtime.subreaper import Escapees
 __all__ = [
     "Answered",
     "BeforeWrite",
+    "EndCause",
     "EndKind",
     "Ended",
     "Failed",
@@ -137,7 +138,7 @@ BeforeWrite: TypeAlias = Callable[[], "str | Awaitable[str | None] | None"]
 
 
 class EndKind(StrEnum):
-    """What an exit means for the next start (contract section 2)."""
+    """What an end means for the next start (contract section 2)."""
 
     ORDERLY = "orderly"
     FAULTY_CONFIGURATION = "faulty_configuration"
@@ -145,15 +146,25 @@ class EndKind(StrEnum):
     CRASH = "crash"
 
 
-def kind_of_end(status: ExitStatus | None, *, asked: bool) -> EndKind:
-    """What `status` means; `asked` = the daemon wanted the end, None = it would not end. Decides nothing."""
-    if status is None:
-        return EndKind.FORCED
-    if status.code == 0:
-        return EndKind.ORDERLY
-    if status.code == _EXIT_FAULTY_CONFIGURATION:
+class EndCause(StrEnum):
+    """Who wanted the end: nobody, the daemon, or the supervisor because the provider broke a limit or fell silent."""
+
+    BY_ITSELF = "by_itself"
+    ASKED = "asked"
+    BROKEN_OFF = "broken_off"
+
+
+def kind_of_end(status: ExitStatus | None, cause: EndCause) -> EndKind:
+    """What an end means; `status` None = it would not end. Whatever broke off on its own side counts as a crash."""
+    if status is not None and status.code == _EXIT_FAULTY_CONFIGURATION:
         return EndKind.FAULTY_CONFIGURATION
-    return EndKind.FORCED if asked and status.signal is not None else EndKind.CRASH
+    match cause:
+        case EndCause.BROKEN_OFF:
+            return EndKind.CRASH
+        case EndCause.ASKED if status is None or status.signal is not None:
+            return EndKind.FORCED
+        case EndCause.ASKED | EndCause.BY_ITSELF:
+            return EndKind.ORDERLY if status is not None and status.code == 0 else EndKind.CRASH
 
 
 @frozen

@@ -24,6 +24,7 @@ from provisioner.runtime.stderr_tail import StderrTail
 from provisioner.runtime.subreaper import Escapees, end_escapees
 from provisioner.runtime.supervision import (
     BeforeWrite,
+    EndCause,
     Ended,
     Log,
     Outcome,
@@ -119,7 +120,7 @@ class ProviderProcess:
         self._is_ready = False
         self._is_orderly = True
         self._reason: str | None = None
-        self._is_asked = False
+        self._cause = EndCause.BY_ITSELF
         self._status: ExitStatus | None = None
         self._escapees = Escapees((), ())
         self._ready = trio.Event()
@@ -176,7 +177,7 @@ class ProviderProcess:
         The ladder runs to its end also when this wait is cancelled, and is bounded by the graces of the spec.
         """
         self._is_orderly = self._is_orderly and orderly
-        self._want_end(reason)
+        self._want_end(reason, EndCause.ASKED)
         return await self.wait_ended()
 
     async def wait_ended(self) -> Ended:
@@ -192,7 +193,7 @@ class ProviderProcess:
             try:
                 await self._over.wait()
             finally:
-                self._want_end("the daemon is stopping")
+                self._want_end("the daemon is stopping", EndCause.ASKED)
         if self.ended is not None:
             await self._report(self.ended)
 
@@ -211,7 +212,7 @@ class ProviderProcess:
 
     def _begin(self, tasks: trio.Nursery) -> None:
         self._conversation = Conversation(
-            self._child.stdin, tasks, self._want_end, cancel_grace_s=self._spec.cancel_grace_s
+            self._child.stdin, tasks, self._break_off, cancel_grace_s=self._spec.cancel_grace_s
         )
         self._reader = StdoutReader(
             self._child.stdout,
@@ -219,7 +220,7 @@ class ProviderProcess:
             frame_bytes=self._spec.frame_bytes,
             report=self._report,
             log=self._log,
-            break_off=self._want_end,
+            break_off=self._break_off,
         )
         tasks.start_soon(self._watch_exit)
         tasks.start_soon(self._read_stdout)
@@ -229,9 +230,7 @@ class ProviderProcess:
     async def _watch_exit(self) -> None:
         self._status = await self._child.wait_exit()
         self._exited.set()
-        if not self._end_wanted.is_set():
-            self._reason = f"the process ended by itself: {self._status}"
-            self._end_wanted.set()
+        self._want_end(f"the process ended by itself: {self._status}", EndCause.BY_ITSELF)
 
     async def _read_stdout(self) -> None:
         await self._reader.run()
@@ -239,7 +238,7 @@ class ProviderProcess:
         # The usual cause is its exit, which is the better reason; what is open is settled within the second anyhow.
         with trio.move_on_after(self._spec.graces.last_output_s):
             await self._exited.wait()
-        self._want_end("the provider closed its stdout")
+        self._break_off("the provider closed its stdout")
         self._conversation.settle_all(self._why_lost())
 
     async def _drain_stderr(self) -> None:
@@ -249,17 +248,20 @@ class ProviderProcess:
     async def _keep_pinging(self) -> None:
         await self._ready.wait()
         await keep_pinging(
-            self._conversation, self._spec.pings, lambda: self._reader.heard_at, self._report, self._want_end
+            self._conversation, self._spec.pings, lambda: self._reader.heard_at, self._report, self._break_off
         )
 
-    def _want_end(self, reason: str) -> None:
+    def _want_end(self, reason: str, cause: EndCause) -> None:
         if not self._end_wanted.is_set():
-            self._reason = reason
-            self._is_asked = True
+            self._reason, self._cause = reason, cause
             self._end_wanted.set()
 
+    def _break_off(self, reason: str) -> None:
+        self._want_end(reason, EndCause.BROKEN_OFF)
+
     def _why_lost(self) -> str:
-        return f"{self._reason} ({self._status})" if self._is_asked and self._status else str(self._reason)
+        by_itself = self._cause is EndCause.BY_ITSELF
+        return str(self._reason) if by_itself or self._status is None else f"{self._reason} ({self._status})"
 
     async def _wind_down(self) -> None:
         graces = self._spec.graces
@@ -317,9 +319,10 @@ class ProviderProcess:
         self.ended = Ended(
             identity=self.identity,
             status=self._status,
-            kind=kind_of_end(self._status, asked=self._is_asked),
+            kind=kind_of_end(self._status, self._cause),
             reason=str(self._reason),
             stderr_tail=self._tail.lines,
             escapees=self._escapees,
         )
+        self._log.info("provider_ended", reason=self._reason, status=str(self._status), kind=self.ended.kind.value)
         self._over.set()

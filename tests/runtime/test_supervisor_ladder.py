@@ -9,12 +9,15 @@ import pytest
 import trio
 from trio.testing import MockClock as Clock
 
+from provisioner.runtime.spawn import ExitStatus
 from provisioner.runtime.supervision import (
     Answered,
+    EndCause,
     EndKind,
     Graces,
     Lost,
     Unwritten,
+    kind_of_end,
 )
 from tests.runtime.scripted_provider import Calls, MemoryChild, Stage, settle, staged
 from tests.virtual_time import pass_s
@@ -126,3 +129,29 @@ async def test_a_fault_in_the_report_does_not_leave_the_process_running(autojump
             await faulty(stage)
     assert child.signals[-1][1] == "SIGKILL"
     assert child.status is not None
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "cause", "kind"),
+    [
+        (0, None, EndCause.BY_ITSELF, EndKind.ORDERLY),
+        (0, None, EndCause.ASKED, EndKind.ORDERLY),
+        (0, None, EndCause.BROKEN_OFF, EndKind.CRASH),
+        (78, None, EndCause.BY_ITSELF, EndKind.FAULTY_CONFIGURATION),
+        (78, None, EndCause.ASKED, EndKind.FAULTY_CONFIGURATION),
+        (3, None, EndCause.BY_ITSELF, EndKind.CRASH),
+        (3, None, EndCause.ASKED, EndKind.CRASH),
+        (None, 9, EndCause.BY_ITSELF, EndKind.CRASH),
+        (None, 9, EndCause.ASKED, EndKind.FORCED),
+        (None, 9, EndCause.BROKEN_OFF, EndKind.CRASH),
+    ],
+)
+def test_what_an_end_means_follows_from_its_status_and_from_who_wanted_it(
+    code: int | None, number: int | None, cause: EndCause, kind: EndKind
+) -> None:
+    assert kind_of_end(ExitStatus(code, number), cause) is kind
+
+
+def test_a_process_that_would_not_end_is_never_orderly() -> None:
+    assert kind_of_end(None, EndCause.ASKED) is EndKind.FORCED
+    assert kind_of_end(None, EndCause.BROKEN_OFF) is EndKind.CRASH
