@@ -119,7 +119,10 @@ class Session:
 
     def end_from_anywhere(self, ending: Ending) -> None:
         """As `end`, for signal handlers and other threads."""
-        self._soon(lambda: self.end(ending))
+        if self._token is None:  # before `run`, where only a signal handler of the same thread can come from
+            self.end(ending)
+        else:
+            self._soon(lambda: self.end(ending))
 
     # Reading.
 

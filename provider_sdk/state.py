@@ -164,9 +164,14 @@ class StateFolder:
         return EpochClaim(granted=True, highest=highest)
 
     def highest_epoch(self, lineage: str) -> int:
-        """The highest epoch stored at this moment, read from the disk (EP-2); raises StateUnreadable."""
+        """The highest epoch stored at this moment, read from the disk (EP-2); raises StateUnreadable.
+
+        An absent memory is no zero: whoever asks has claimed an epoch here, so somebody has taken the record away.
+        """
         memory = self._memory()
-        return 0 if memory is None else memory.epochs.get(lineage, 0)
+        if memory is None:
+            raise StateUnreadable("the memory of epochs is gone")
+        return memory.epochs.get(lineage, 0)
 
     def _memory(self) -> Memory | None:
         match self.read_json(_MEMORY):

@@ -65,8 +65,8 @@ class Reaper:
         self._exit_now = exit_now
         self._lock = threading.Lock()
         self._ends_at: float | None = None
+        self._code = 0
         self._woken = threading.Event()
-        self._called_off = False
 
     def end_within(self, seconds: float, code: int) -> None:
         """End in this many seconds at the latest with this code; the earliest word counts."""
@@ -75,23 +75,17 @@ class Reaper:
             if self._ends_at is not None and self._ends_at <= ends_at:
                 return
             first = self._ends_at is None
-            self._ends_at = ends_at
+            self._ends_at, self._code = ends_at, code
         self._woken.set()
         if first:
-            threading.Thread(target=self._wait, args=(code,), name="reaper", daemon=True).start()
+            threading.Thread(target=self._wait, name="reaper", daemon=True).start()
 
-    def call_off(self) -> None:
-        """The process goes on after all (a run inside a larger program has ended)."""
-        with self._lock:
-            self._called_off = True
-        self._woken.set()
-
-    def _wait(self, code: int) -> None:
+    def _wait(self) -> None:
         while True:
             with self._lock:
-                if self._called_off or self._ends_at is None:
+                if self._ends_at is None:
                     return
-                left = self._ends_at - time.monotonic()
+                left, code = self._ends_at - time.monotonic(), self._code
             if left <= 0:
                 write_log("provider: still busy at the end of the time to exit; ending now")
                 self._exit_now(code)

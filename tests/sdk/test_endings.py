@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, memory_stream_one_way_pair
 
 from provider_sdk.call import Call
 from provider_sdk.contract import DescribeParams, DescribeResult, Report, RequestParams, ShutdownParams, ShutdownResult
-from provider_sdk.session import FINISH_S
+from provider_sdk.session import FINISH_S, Session
 from provider_sdk.stages import Ending
 from tests.sdk.conversation import conversation, error_class, purchase
 from tests.sdk.shop import Gate, Shop, made
@@ -174,3 +174,13 @@ async def test_a_queue_that_is_full_refuses_without_beginning(tmp_path: Path, au
         one_more = (await daemon.call("request", purchase("tk-x")))["error"]["data"]
         assert (one_more["error_class"], one_more["outcome"], one_more["retry_after_s"]) == ("throttled", "not_made", 1)
         assert "result" in await daemon.call("ping")
+
+
+async def test_hs_9_a_signal_before_the_first_read_ends_the_process_too(autojump_clock: MockClock) -> None:
+    to_provider, receive = memory_stream_one_way_pair()
+    send, _ = memory_stream_one_way_pair()
+    session = Session(Shop(), send, boot_now=lambda: 0.0, log=lambda line: None)
+    session.end_from_anywhere(Ending.TERMINATED)
+    with trio.fail_after(5):
+        assert await session.run(receive) == 0
+    await to_provider.aclose()

@@ -108,3 +108,11 @@ async def test_a_careful_provider_that_fails_before_its_first_check_has_made_not
         assert (before["error_class"], before["outcome"], before["reason"]) == ("transient", "not_made", "state")
         assert "No space left" in before["detail"]
         assert after["outcome"] == "unknown"
+
+
+async def test_ep_2_a_memory_that_was_taken_away_fences_too(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async with conversation(Shop()) as daemon:
+        await daemon.greet(tmp_path)
+        (tmp_path / "sdk-memory.json").unlink()
+        answer = await daemon.call("request", purchase())
+        assert (error_class(answer), answer["error"]["data"]["outcome"]) == ("fenced", "not_made")
