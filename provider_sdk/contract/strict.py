@@ -7,8 +7,7 @@ pattern, all faults. Knows no message; `codec` decides which classes take a fast
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache, partial
-from operator import is_
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
@@ -31,16 +30,15 @@ Hook = Callable[[object, object], object]
 def strict_converter() -> Converter:
     """Return the one converter of the contract: strict in reading, leaving out what is at its default in writing."""
     converter = Converter(detailed_validation=False)
-    for plain in (str, bool, int, float):
-        # By identity: a hook registered for `str` would also catch the vocabularies, which are texts too.
-        converter.register_structure_hook_func(partial(is_, plain), _plain_hook(plain))
+    for plain in (bool, int, float):
+        converter.register_structure_hook(plain, _plain_hook(plain))
+    converter.register_structure_hook(str, _text_hook())
     for matches, factory in (
         (is_mapping, _mapping_hook),
         (is_tuple, _tuple_hook),
         (_is_optional, _optional_hook),
         (_is_number, _number_hook),
         (_is_attribute_value, _attribute_hook),
-        (_is_vocabulary, _word_hook),
         (is_annotated, _annotated_hook),
         (is_class, _class_hook),
     ):
@@ -222,7 +220,14 @@ def _attribute_hook(t: object, converter: Converter) -> Hook:
     return read
 
 
-def _word_hook(t: type[StrEnum], _: Converter) -> Hook:
+def _text_hook() -> Hook:
+    # One hook for texts and vocabularies: cattrs finds the one of `str` for every class derived from it.
+    plain = _plain_hook(str)
+    return lambda raw, t: _word_hook(cast(type[StrEnum], t))(raw, t) if _is_vocabulary(t) else plain(raw, t)
+
+
+@cache
+def _word_hook(t: type[StrEnum]) -> Hook:
     words = {word.value: word for word in t}
     weakest = WEAKEST.get(t)
     may_drop = t in DROPPED_WHEN_UNKNOWN

@@ -264,7 +264,7 @@ class ErrorClass(StrEnum):
     TRANSIENT = "transient"
     PRICE = "price"
     QUOTE_GONE = "quote_gone"
-    TOKEN_CONFLICT = "token_conflict"  # noqa: S105 - a word, no secret
+    TOKEN_CONFLICT = "token_conflict"
     HELD = "held"
     CURSOR_GONE = "cursor_gone"
     UNSUPPORTED = "unsupported"
