@@ -1,6 +1,6 @@
 """One incarnation of a provider's process: started, kept drained and asked, ended by the ladder, its calls settled.
 
-It alone orders the steps of an end. It decides nothing about starting again.
+It alone knows all tasks of a process and why it ends. It decides nothing about starting again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import trio
 
@@ -17,10 +16,10 @@ from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.conversation import Conversation
 from provisioner.runtime.environment import build_environment
 from provisioner.runtime.pinging import keep_pinging
-from provisioner.runtime.pipes import ByteSink, ReadStream
 from provisioner.runtime.provider_output import StdoutReader, drain_stderr
 from provisioner.runtime.spawn import ExitStatus, spawn
 from provisioner.runtime.stderr_tail import StderrTail
+from provisioner.runtime.stop_ladder import ChildProcess, end_by_steps, say_goodbye
 from provisioner.runtime.subreaper import Escapees, end_escapees
 from provisioner.runtime.supervision import (
     BeforeWrite,
@@ -35,36 +34,9 @@ from provisioner.runtime.supervision import (
     kind_of_end,
 )
 
-__all__ = ["ChildProcess", "ProviderProcess", "open_process"]
+__all__ = ["ProviderProcess", "open_process"]
 
 _PRIVATE = 0o700
-_EXIT_NOTICE_S = 1.0
-
-
-class ChildProcess(Protocol):
-    """What is needed of a started child; spawn.Child is one."""
-
-    @property
-    def pid(self) -> int: ...
-    @property
-    def start_ticks(self) -> int: ...
-    @property
-    def boot_id(self) -> str: ...
-    @property
-    def stdin(self) -> ByteSink: ...
-    @property
-    def stdout(self) -> ReadStream: ...
-    @property
-    def stderr(self) -> ReadStream: ...
-
-    async def wait_exit(self) -> ExitStatus:
-        """How it ended, once it did and is reaped."""
-
-    def signal_group(self, number: signal.Signals) -> bool:
-        """Signals its whole group."""
-
-    async def close_pipes(self) -> None:
-        """Closes our ends."""
 
 
 async def open_process(
@@ -117,7 +89,6 @@ class ProviderProcess:
         self._report = report
         self._log = log
         self._tail = StderrTail(secrets=secrets)
-        self._is_ready = False
         self._is_orderly = True
         self._reason: str | None = None
         self._cause = EndCause.BY_ITSELF
@@ -147,10 +118,9 @@ class ProviderProcess:
 
     def handshake_done(self, in_flight: int) -> None:
         """`initialize` was answered: other calls are let through, `in_flight` or the operator's bound at once."""
-        self._is_ready = True
+        self._ready.set()
         self._reader.listening = True
         self._conversation.grow(min(in_flight, self._spec.calls))
-        self._ready.set()
 
     async def call(
         self,
@@ -165,7 +135,7 @@ class ProviderProcess:
 
         A call past its deadline and grace ends the process, so that every frame closes.
         """
-        if not self._is_ready and method != "initialize":
+        if not self._ready.is_set() and method != "initialize":
             return Unwritten("the handshake is not over")
         return await self._conversation.call(
             method, params, timeout_s, before_write=before_write, on_written=on_written
@@ -266,40 +236,16 @@ class ProviderProcess:
     async def _wind_down(self) -> None:
         graces = self._spec.graces
         self._conversation.close(f"no new calls: {self._reason}")
-        said_goodbye = False if self._exited.is_set() else await self._say_goodbye()
-        self._child.stdin.close()
-        await self._exits_within(graces.exit_s if said_goodbye else graces.stdin_end_s)
-        for number, wait_s in ((signal.SIGTERM, graces.term_s), (signal.SIGKILL, graces.kill_s)):
-            if not self._exited.is_set():
-                self._log.warning("provider_signalled", pid=self._child.pid, signal=number.name)
-                self._child.signal_group(number)
-                await self._exits_within(wait_s)
+        said_goodbye = await say_goodbye(
+            self._conversation,
+            given_up_at=(self._exited, self._stdout_over),
+            shutdown_s=graces.shutdown_s if self._is_orderly else None,
+            is_ready=self._ready.is_set(),
+        )
+        await end_by_steps(self._child, self._exited, graces, self._log, said_goodbye=said_goodbye)
         with trio.move_on_after(graces.last_output_s):
             await self._stdout_over.wait()
             await self._stderr_over.wait()
-
-    async def _say_goodbye(self) -> bool:
-        """True if the provider answered `shutdown`; not asked before the handshake is over (HS-2) or out of order."""
-        answered = False
-
-        async def give_up_when(event: trio.Event) -> None:
-            await event.wait()
-            nursery.cancel_scope.cancel()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(give_up_when, self._exited)
-            nursery.start_soon(give_up_when, self._stdout_over)
-            if not self._is_ready:
-                await self._conversation.notify("exit", {}, _EXIT_NOTICE_S)
-            elif self._is_orderly:
-                grace_s = self._spec.graces.shutdown_s
-                answered = await self._conversation.last_call("shutdown", {"grace_s": int(grace_s)}, grace_s)
-            nursery.cancel_scope.cancel()
-        return answered
-
-    async def _exits_within(self, wait_s: float) -> None:
-        with trio.move_on_after(wait_s):
-            await self._exited.wait()
 
     async def _make_sure_of_the_end(self) -> None:
         """Nothing is left running or unsettled, also when a fault of our own broke the life off."""

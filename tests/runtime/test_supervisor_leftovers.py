@@ -17,6 +17,8 @@ import trio
 import trio.testing
 
 from provisioner.runtime import proc_table
+from provisioner.runtime.environment import marker_variable
+from provisioner.runtime.proc_table import has_marker
 from provisioner.runtime.stale_group import Gone, end_stale_group
 from provisioner.runtime.subreaper import become_subreaper, reap_adopted
 from provisioner.runtime.supervision import (
@@ -91,6 +93,19 @@ async def test_an_adopted_child_is_reaped_and_one_of_our_own_is_left_to_its_wait
     assert own.wait() == 0
     assert own.stdout is not None
     own.stdout.close()
+
+
+async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
+    marker = f"test-{uuid.uuid4()}"
+    before = {child.pid for child in proc_table.children_of_this_process()}
+    with trio.fail_after(30):
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            async with running(tmp_path, "serve(echo)", marker=marker):
+                pass
+    assert scope.cancelled_caught
+    assert not [entry for entry in proc_table.every_process() if has_marker(entry.pid, marker_variable(marker))]
+    assert {child.pid for child in proc_table.children_of_this_process()} <= before
 
 
 DAEMON = """
