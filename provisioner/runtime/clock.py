@@ -26,7 +26,8 @@ class SystemClock:
 
 
 class VirtualClock:
-    """The trio clock of the present run, so that a test's clock is the engine's; seeds are counted, hence repeatable."""
+    """The trio clock of the present run, so that a test's clock is the engine's; seeds are counted, hence
+    repeatable."""
 
     def __init__(self, started_at: float = 1_900_000_000.0) -> None:
         self._started_at = started_at

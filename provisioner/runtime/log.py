@@ -1,4 +1,5 @@
-"""The daemon's log: one line an event on stderr, as text for people on a terminal and as JSON elsewhere. It decides nothing."""
+"""The daemon's log: one line an event on stderr, as text for people on a terminal and as JSON elsewhere. It decides
+nothing."""
 
 import sys
 

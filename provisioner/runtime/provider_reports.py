@@ -1,4 +1,5 @@
-"""What a provider says unasked, or what is seen of its process, as events; notifications that can't be read are logged and dropped (NT-1)."""
+"""What a provider says unasked, or what is seen of its process, as events; notifications that can't be read are
+logged and dropped (NT-1)."""
 
 from collections.abc import Iterator, Mapping
 

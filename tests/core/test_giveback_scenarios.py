@@ -113,7 +113,8 @@ def test_a_lost_answer_to_a_return_is_said_again_for_ever_and_slower() -> None:
         pauses.append(giveback.after_at - play.moment().at)
         play.pass_s(giveback.after_at - play.moment().at + 0.1)
         effect = play.take(SendReturn)
-    assert pauses == sorted(pauses) and pauses[-1] > pauses[0]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > pauses[0]
     assert play.world.instances[host].state is InstanceState.RETURNING
 
 
@@ -130,7 +131,7 @@ def test_not_found_is_gone_where_the_provider_promised_so_for_a_thing_of_that_ag
 
 
 def test_a_return_the_provider_forgot_is_said_again() -> None:
-    play, host, effect = returning()
+    play, _host, effect = returning()
     said(play, effect, ReturnWords((ItemWord("i-1", "returning"),)))
     play.pass_s(2)
     said(play, play.take(AskReturn), ReturnWords((), known=False))

@@ -5,6 +5,7 @@ from attrs import evolve
 
 from provisioner.core.effects import AskRequest, SendRequest
 from provisioner.core.events import Lost, NotWritten, Refusal, RequestAnswered, RequestAsked
+from provisioner.core.evolve import Accepted
 from provisioner.core.model import Problem, Promises
 from provisioner.core.request import RequestState
 from tests.core.play import TRUSTED, Play, cores, machine, report, settings_for
@@ -34,7 +35,8 @@ def test_a_purchase_is_bound_to_its_carrier_in_a_commit_before_its_frame_is_owed
     play, effect = bought()
     request = play.only_request()
     assert request.state is RequestState.SENDING
-    assert request.carrier is not None and request.carrier.process == effect.number
+    assert request.carrier is not None
+    assert request.carrier.process == effect.number
     assert request.mark_epoch == request.carrier.epoch == 1
     assert request.frames == effect.key.n == 1
 
@@ -42,8 +44,15 @@ def test_a_purchase_is_bound_to_its_carrier_in_a_commit_before_its_frame_is_owed
 def test_demand_that_vanishes_before_the_sending_costs_nothing() -> None:
     play = Play(settings_for("east"))
     play.provider_ready("east")
-    play.world = evolve(play.world, seen=evolve(play.world.seen, processes=play.world.seen.processes.set(
-        "east", evolve(play.world.seen.processes["east"], throttled_until_boot_s=play.now_s + 50))))
+    play.world = evolve(
+        play.world,
+        seen=evolve(
+            play.world.seen,
+            processes=play.world.seen.processes.set(
+                "east", evolve(play.world.seen.processes["east"], throttled_until_boot_s=play.now_s + 50)
+            ),
+        ),
+    )
     play.supply(revision=1)
     play.demand(cores(3), revision=2)
     assert play.only_request().state is RequestState.PLANNED
@@ -102,7 +111,7 @@ def test_a_lost_answer_is_unknown_and_is_asked_for_before_anything_is_said_again
 
 
 def test_the_same_frame_goes_again_only_after_the_frame_closed_and_the_provider_knew_nothing() -> None:
-    play, effect = bought()
+    play, _effect = bought()
     token = play.only_request().token
     play.process_ends("east")
     play.pass_s(2)
@@ -117,7 +126,7 @@ def test_the_same_frame_goes_again_only_after_the_frame_closed_and_the_provider_
 
 
 def test_a_no_asked_for_before_the_late_effect_is_over_does_not_count() -> None:
-    play, effect = bought(evolve(TRUSTED, token_replay="none"))
+    play, _effect = bought(evolve(TRUSTED, token_replay="none"))
     play.process_ends("east")
     play.pass_s(2)
     play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=100))
@@ -137,7 +146,7 @@ def test_a_no_while_the_frame_is_still_open_does_not_count() -> None:
 
 
 def test_two_complete_lists_further_apart_than_the_list_delay_are_a_no() -> None:
-    play, effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    play, _effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
     play.process_ends("east")
     play.pass_s(2)
     play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=0))
@@ -149,7 +158,7 @@ def test_two_complete_lists_further_apart_than_the_list_delay_are_a_no() -> None
 
 
 def test_incomplete_lists_are_never_a_no() -> None:
-    play, effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
+    play, _effect = bought(evolve(TRUSTED, token_replay="none", late_effect_s=0))
     play.process_ends("east")
     play.pass_s(2)
     play.provider_ready("east", promises=evolve(TRUSTED, token_replay="none", late_effect_s=0))
@@ -175,7 +184,8 @@ def test_a_late_yes_of_a_refused_purchase_is_surplus_and_is_never_lost() -> None
     play.pass_s(61)
     play.listed("east", machine("i-9", "running", request))
     refused = play.world.requests[request.id]
-    assert refused.state is RequestState.REFUSED and refused.late
+    assert refused.state is RequestState.REFUSED
+    assert refused.late
     (late,) = play.instances()
     assert late.surplus
 
@@ -188,7 +198,7 @@ def test_an_unwritten_frame_leaves_the_purchase_as_if_never_sent() -> None:
 
 
 def test_a_restart_leaves_what_was_being_sent_unknown_and_asks() -> None:
-    play, effect = bought()
+    play, _effect = bought()
     later = play.restarted()
     assert later.only_request().state is RequestState.UNKNOWN
     later.provider_ready("east")
@@ -198,7 +208,7 @@ def test_a_restart_leaves_what_was_being_sent_unknown_and_asks() -> None:
 
 
 def test_after_a_restart_nothing_is_bought_before_the_first_answers_are_in() -> None:
-    play, effect = bought()
+    play, _effect = bought()
     later = play.restarted()
     later.provider_ready("east")
     later.supply(revision=3)
@@ -209,7 +219,7 @@ def test_after_a_restart_nothing_is_bought_before_the_first_answers_are_in() -> 
 
 
 def test_a_provider_without_tokens_is_used_one_purchase_at_a_time() -> None:
-    play, effect = bought(evolve(TRUSTED, token_replay="none"), count=900)
+    play, _effect = bought(evolve(TRUSTED, token_replay="none"), count=900)
     assert not play.in_flight(SendRequest)
     open_states = sorted(r.state.value for r in play.world.open_requests.values())
     assert open_states.count("sending") == 1
@@ -221,4 +231,9 @@ def test_demand_and_supply_are_ordered_and_heartbeats_are_no_news() -> None:
     play.demand(cores(1), revision=5)
     play.demand(cores(2), revision=5)
     play.demand(cores(2), revision=4)
-    assert [getattr(r, "code", None) or r.news for r in play.replies] == [True, False, "revision_reused", "stale_revision"]  # type: ignore[union-attr]
+    assert [r.news if isinstance(r, Accepted) else r.code for r in play.replies] == [
+        True,
+        False,
+        "revision_reused",
+        "stale_revision",
+    ]

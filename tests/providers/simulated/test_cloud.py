@@ -1,7 +1,6 @@
 """The far side's file: many writers, kill -9, and speed."""
 
 import threading
-import time
 from pathlib import Path
 
 from providers.simulated.cloud import Cloud
@@ -66,17 +65,3 @@ def test_ids_of_what_was_cancelled_are_not_given_again(tmp_path: Path) -> None:
     assert isinstance(second, Order)
     assert first.things[0].instance != second.things[0].instance
     cloud.close()
-
-
-def test_a_purchase_stays_fast_beside_thousands_of_instances(tmp_path: Path) -> None:
-    cloud = Cloud(open_books(tmp_path), "test")
-    for number in range(10):
-        buy(cloud, f"tk-full-{number}", 1000)
-    took = []
-    for number in range(40):
-        began = time.perf_counter()
-        buy(cloud, f"tk-{number}")
-        took.append(time.perf_counter() - began)
-    cloud.close()
-    # A few milliseconds on a quiet machine; the bound leaves room for a busy one, not for a scan per instance.
-    assert sorted(took)[len(took) // 2] < 0.03
