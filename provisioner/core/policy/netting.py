@@ -11,7 +11,7 @@ from attrs import field, frozen
 from provisioner.core.policy.demand import LineKey, Want, may_share
 from provisioner.core.policy.rooms import Room, bundles_in, fill, overfull, touched
 from provisioner.core.policy.survey import Phase, Pool
-from provisioner.core.policy.traits import mismatch
+from provisioner.core.policy.traits import mismatch, takes_whole
 from provisioner.core.settings import Settings
 
 COMING = frozenset({Phase.COMING, Phase.ASKED, Phase.PLANNED})
@@ -60,12 +60,9 @@ def net(wants: Sequence[Want], pools: Sequence[Pool], sheet: Sheet, settings: Se
         return []
     by_key = {want.key: want for want in wants}
     rooms = [_own_lines(pool, by_key, sheet, settings) for pool in pools]
-    by_source: dict[str, list[Want]] = {}
-    for want in wants:
-        if sheet.left[want.key] > 0:
-            by_source.setdefault(want.key[0], []).append(want)
+    found = _still_open(wants, sheet)
     return [
-        Netted(pool, touched(_any_lines(pool, left, by_key, by_source, sheet, settings)))
+        Netted(pool, touched(left) + _any_lines(pool, left, by_key, found, sheet, settings))
         for pool, left in zip(pools, rooms, strict=True)
     ]
 
@@ -95,28 +92,64 @@ def _own_lines(pool: Pool, by_key: dict[LineKey, Want], sheet: Sheet, settings: 
     return rooms
 
 
+@frozen(eq=False)
+class Open:
+    """The lines of one source that are still open after each pool served its own, and what each of them needs at least.
+
+    `least` has the resources that all of them want, with the smallest amount; a used host with less of one is full for all.
+    """
+
+    lines: list[Want]
+    least: dict[str, int]
+
+
+def _still_open(wants: Sequence[Want], sheet: Sheet) -> dict[str, Open]:
+    by_source: dict[str, list[Want]] = {}
+    for want in wants:
+        if sheet.left[want.key] > 0:
+            by_source.setdefault(want.key[0], []).append(want)
+    return {source: Open(lines, _least(lines)) for source, lines in by_source.items()}
+
+
+def _least(lines: Iterable[Want]) -> dict[str, int]:
+    """Lines that take a whole host ask for nothing of a used one."""
+    bundles = [dict(want.line.each) for want in lines if not takes_whole(want.line)]
+    wanted = set(bundles[0]).intersection(*bundles[1:]) if bundles else set()
+    return {resource: min(bundle[resource] for bundle in bundles) for resource in sorted(wanted)}
+
+
 def _any_lines(
     pool: Pool,
-    rooms: list[Room],
+    rooms: Sequence[Room],
     by_key: dict[LineKey, Want],
-    by_source: dict[str, list[Want]],
+    found: dict[str, Open],
     sheet: Sheet,
     settings: Settings,
-) -> list[Room]:
-    for want in _candidates(pool, by_key, by_source):
+) -> int:
+    """How many untouched hosts of the pool came into use for whatever is still open."""
+    still = found.get(pool.source)
+    if still is None:
+        return 0
+    left = [room for room in rooms if room.whole or _has_room(room, still.least)]
+    before = touched(left)
+    for want in _candidates(pool, by_key, still.lines) if left else ():
         wanted = sheet.left[want.key]
         if wanted <= 0 or not serves(pool, want, settings):
             continue
-        rooms, placed = fill(rooms, want.key, want.line, wanted)
+        left, placed = fill(left, want.key, want.line, wanted)
         if placed:
             sheet.answer(want.key, placed, pool.phase, pool.expected_at)
-    return rooms
+    return touched(left) - before
 
 
-def _candidates(pool: Pool, by_key: dict[LineKey, Want], by_source: dict[str, list[Want]]) -> Iterator[Want]:
+def _has_room(room: Room, least: dict[str, int]) -> bool:
+    return bool(room.free) and all(room.free.get(resource, 0) >= amount for resource, amount in least.items())
+
+
+def _candidates(pool: Pool, by_key: dict[LineKey, Want], lines: Iterable[Want]) -> Iterator[Want]:
     for share in pool.shares:
         want = by_key.get((share.source, share.line))
         if want is not None:
             yield want
     if not pool.own_only:
-        yield from by_source.get(pool.source, ())
+        yield from lines

@@ -13,7 +13,7 @@ from provisioner.core.model import Billing, Kind, Line, Per, Price, Rejected, Sh
 from provisioner.core.money import billable_s, decimal_text, hourly_cost_nanos
 from provisioner.core.policy.retry import WHOLE_PROVIDER
 from provisioner.core.policy.rooms import bundles_in
-from provisioner.core.policy.traits import MODEL, Traits, holds, mismatch, shortage, traits_of, usable
+from provisioner.core.policy.traits import MODEL, Traits, holds, mismatch, shortage, usable
 from provisioner.core.process import ProcessState
 from provisioner.core.provider_settings import (
     USABLE_MEMORY_PERMILLE,
@@ -43,7 +43,6 @@ class Offer:
     provider: str
     template: Template
     traits: Traits
-    terms: Terms
     rank: tuple[int, int]
     consumers: tuple[str, ...] | None
     cost_nanos: int
@@ -101,6 +100,22 @@ def unfit(offer: Offer, line: Line, settings: Settings) -> tuple[Why, str] | Non
     return None
 
 
+def terms_of(offer: Offer) -> Terms:
+    """The terms as they are agreed when a purchase is planned: the offer in full, overrides applied, size as usable."""
+    template = offer.template
+    return Terms(
+        price=template.price,
+        billing=template.billing,
+        hold_min_s=template.hold_min_s,
+        size=tuple(sorted(offer.traits.size.items())),
+        labels=offer.traits.labels,
+        place=template.place,
+        units_per_instance=template.units_per_instance,
+        lead_typical_s=template.lead_typical_s,
+        lead_worst_s=template.lead_worst_s,
+    )
+
+
 def _offers_of(
     world: World,
     settings: Settings,
@@ -121,12 +136,11 @@ def _offers_of(
         blocked = blocked or _unpriced(
             settings, template, price, now, said=override is not None and override.price is not None
         )
-        traits, terms = _terms(entry.name, template, override)
+        traits = _traits(entry.name, template, override)
         yield Offer(
             provider=entry.name,
             template=template,
             traits=traits,
-            terms=terms,
             rank=(-entry.priority, -template.priority),
             consumers=None if override is None else override.consumers,
             cost_nanos=0 if price is None else _cost_nanos(template, price),
@@ -165,24 +179,13 @@ def _billing(said: Billing, override: BillingOverride | None) -> Billing:
     )
 
 
-def _terms(provider: str, template: Template, override: TemplateOverride | None) -> tuple[Traits, Terms]:
+def _traits(provider: str, template: Template, override: TemplateOverride | None) -> Traits:
     said = None if override is None else override.usable_memory_permille
     size = usable(template.size, USABLE_MEMORY_PERMILLE if said is None else said)
     labels = template.labels
     if template.model is not None and not any(attribute == MODEL for attribute, _ in labels):
         labels = tuple(sorted((*labels, (MODEL, template.model))))
-    terms = Terms(
-        price=template.price,
-        billing=template.billing,
-        hold_min_s=template.hold_min_s,
-        size=tuple(sorted(size.items())),
-        labels=labels,
-        place=template.place,
-        units_per_instance=template.units_per_instance,
-        lead_typical_s=template.lead_typical_s,
-        lead_worst_s=template.lead_worst_s,
-    )
-    return traits_of(template.kind, provider, template.template, size, labels, template.place), terms
+    return Traits(template.kind, provider, template.template, size, labels, template.place)
 
 
 def _unready(view: ProcessView | None, description: DescriptionFact | None) -> str:
@@ -196,7 +199,7 @@ def _unready(view: ProcessView | None, description: DescriptionFact | None) -> s
 def _blocked(
     world: World, provider: str, template: Template, description: DescriptionFact, now: Moment
 ) -> tuple[Why, str] | None:
-    for scope in (template.template, WHOLE_PROVIDER):
+    for scope in (template.template, WHOLE_PROVIDER) if world.health else ():
         health = world.health.get(f"{provider}/{scope}")
         if health is None:
             continue

@@ -12,10 +12,11 @@ from provisioner.core.model import Line, Rejected
 from provisioner.core.policy.demand import LineKey, Want, may_share
 from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
-from provisioner.core.policy.offers import Market, Offer, unfit
+from provisioner.core.policy.offers import Market, Offer, terms_of, unfit
+from provisioner.core.policy.ranking import Ranked, best, ranked
 from provisioner.core.policy.rooms import Room, bundles_in, fill
 from provisioner.core.policy.sizing import request_most, reserve_nanos, rounded_down, rounded_up, shares_of, split
-from provisioner.core.policy.stock import Stock, most_units, take
+from provisioner.core.policy.stock import OfferKey, Stock, most_units, take
 from provisioner.core.policy.survey import Phase
 from provisioner.core.policy.words import Purchase
 from provisioner.core.reasons import Reason, Why
@@ -23,9 +24,6 @@ from provisioner.core.settings import Settings
 
 BuyKey = tuple[str, str, str, str]
 """(source, consumer, provider, template): what may travel in one purchase."""
-
-_FINE = 1000
-"""Costs per useful unit are compared in thousandths of a nano-unit."""
 
 
 @frozen(eq=False)
@@ -42,9 +40,9 @@ class Buy:
 
 @frozen(eq=False)
 class Choices:
-    """Offers that satisfy one shape of line, with how many of it one host holds; and those that do not, nearest first."""
+    """Offers that satisfy one shape of line, ranked; and those that do not, nearest first, `others` more besides."""
 
-    fits: tuple[tuple[Offer, int], ...]
+    ranked: Ranked
     rejected: tuple[Rejected, ...]
     others: int
 
@@ -94,17 +92,19 @@ def _into_room_bought(desk: Desk, want: Want) -> None:
 
 def _place_one(desk: Desk, want: Want) -> None:
     choices = _choices(desk, want.line)
-    candidates = list(choices.fits)
+    out: set[OfferKey] = set()
     refused: list[Rejected] = []
-    while desk.sheet.left[want.key] > 0 and candidates:
-        offer, fit = _best(candidates, desk.sheet.left[want.key])
+    while desk.sheet.left[want.key] > 0:
+        found = best(choices.ranked, desk.sheet.left[want.key], out)
+        if found is None:
+            rejected = nearest_first((*refused, *choices.rejected))
+            desk.refused[want.key] = (rejected, choices.others + len(refused) + len(choices.rejected) - len(rejected))
+            return
+        offer, fit = found
         stop = _buy(desk, want, offer, fit, (*refused, *choices.rejected))
         if stop is not None:
+            out.add((offer.provider, offer.template.template))
             refused.append(Rejected(offer.provider, offer.template.template, stop[0].value, stop[1]))
-            candidates.remove((offer, fit))
-    if desk.sheet.left[want.key] > 0:
-        rejected = (*refused, *choices.rejected)
-        desk.refused[want.key] = (nearest_first(rejected), choices.others)
 
 
 def _choices(desk: Desk, line: Line) -> Choices:
@@ -126,22 +126,7 @@ def _sorted_out(desk: Desk, line: Line) -> Choices:
         rejected.append((near, Rejected(offer.provider, offer.template.template, wrong[0].value, wrong[1])))
     rejected.sort(key=lambda pair: -pair[0])
     kept = nearest_first((*(r for _, r in rejected), *desk.market.absent))
-    return Choices(tuple(fits), kept, len(rejected) + len(desk.market.absent) - len(kept))
-
-
-def _best(candidates: Sequence[tuple[Offer, int]], left: int) -> tuple[Offer, int]:
-    """By operator priority, then cost per useful unit over the expected stay, then lead time, then name."""
-    return min(candidates, key=lambda candidate: _merit(candidate[0], candidate[1], left))
-
-
-def _merit(offer: Offer, fit: int, left: int) -> tuple[tuple[int, int], int, int, str, str]:
-    """Whole hosts are judged full; the last one by what is left for it, so that a small host may beat a big half-empty one."""
-    template = offer.template
-    hosts = max(left // fit, 1)
-    useful = min(hosts * fit, left)
-    paid = max(hosts, -(-template.min_units // offer.per_instance))
-    cost = (offer.cost_nanos * paid + offer.once_nanos) * _FINE // useful
-    return (offer.rank, cost, template.lead_typical_s, offer.provider, template.template)
+    return Choices(ranked(fits), kept, len(rejected) + len(desk.market.absent) - len(kept))
 
 
 def _buy(desk: Desk, want: Want, offer: Offer, fit: int, rejected: tuple[Rejected, ...]) -> tuple[Why, str] | None:
@@ -199,7 +184,7 @@ def _is_full(room: Room) -> bool:
 
 
 def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
-    offer, template = buy.offer, buy.offer.template
+    offer, template, terms = buy.offer, buy.offer.template, terms_of(buy.offer)
     pieces = split(buy.units, template, settings)
     hosts = [units // offer.per_instance for units in pieces]
     for units, shares in zip(pieces, shares_of((*buy.full, *buy.rooms), hosts), strict=True):
@@ -212,9 +197,9 @@ def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
             min_units=1,
             consumer=buy.consumer,
             shares=shares,
-            terms=offer.terms,
+            terms=terms,
             price_cap=price,
-            reserve_nanos=0 if price is None else reserve_nanos(template.kind, offer.terms, price, units),
+            reserve_nanos=0 if price is None else reserve_nanos(template.kind, terms, price, units),
             reason=Reason(Why.CHEAPEST, f"{template.template} of {offer.provider}"),
             rejected=buy.rejected,
         )

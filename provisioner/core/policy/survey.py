@@ -14,7 +14,7 @@ from provisioner.core.facts import InstanceFact, RequestFact, WishKind
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import Amounts, Drain, DrainKind, EntryState, Kind, Share, SupplyEntry
 from provisioner.core.policy.demand import SourceView
-from provisioner.core.policy.traits import Traits, traits_as_delivered, traits_of
+from provisioner.core.policy.traits import Traits, traits_as_delivered
 from provisioner.core.provider_settings import USABLE_MEMORY_PERMILLE
 from provisioner.core.request import RequestState
 from provisioner.core.settings import Settings
@@ -289,7 +289,7 @@ def _request_pool(settings: Settings, request: RequestFact, now: Moment, turns_a
         source=request.shares[0].source,
         phase=Phase.PLANNED if request.state is RequestState.PLANNED else Phase.ASKED,
         consumer=request.consumer,
-        traits=traits_of(request.kind, request.provider, request.template, dict(terms.size), terms.labels, terms.place),
+        traits=Traits(request.kind, request.provider, request.template, dict(terms.size), terms.labels, terms.place),
         slots=slots,
         shares=tuple(_scaled(request.shares, slots, whole)),
         members=(request.id,),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from provisioner.core.facts import InstanceFact
-from provisioner.core.model import Amounts, Constraint, Kind, Labels, Line, Place, Terms
+from provisioner.core.model import Amounts, Constraint, Kind, Labels, Line, Place
 from provisioner.core.reasons import Why
 
 MODEL = "model"
@@ -20,26 +20,35 @@ _PREFIXES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 
 
 @frozen(eq=False)
 class Traits:
-    """One offer or thing as lines look at it; `size` in thousandths as usable, `words` by attribute, place included."""
+    """One offer or thing as lines look at it; `size` in thousandths as usable."""
 
     kind: Kind
     provider: str
     template: str
     size: Mapping[str, int]
-    words: Mapping[str, tuple[str, ...]]
+    labels: Labels
+    place: Place
 
+    def words(self, attribute: str) -> tuple[str, ...]:
+        """What is stated of an attribute in words, the place and the offer's own names included; empty if nothing is."""
+        stated = tuple(word for name, word in self.labels if name == attribute)
+        named = self._named(attribute)
+        return (named, *stated) if named is not None else stated
 
-def traits_of(
-    kind: Kind, provider: str, template: str, size: Mapping[str, int], labels: Labels, place: Place
-) -> Traits:
-    """The traits of an offer, or of what was bought and is not made yet."""
-    words: dict[str, tuple[str, ...]] = {"provider": (provider,), "template": (template,)}
-    for part, said in (("region", place.region), ("zone", place.zone), ("rack", place.rack)):
-        if said is not None:
-            words[part] = (said,)
-    for attribute, word in labels:
-        words[attribute] = (*words.get(attribute, ()), word)
-    return Traits(kind, provider, template, size, words)
+    def _named(self, attribute: str) -> str | None:
+        match attribute:
+            case "provider":
+                return self.provider
+            case "template":
+                return self.template
+            case "region":
+                return self.place.region
+            case "zone":
+                return self.place.zone
+            case "rack":
+                return self.place.rack
+            case _:
+                return None
 
 
 def traits_as_delivered(instance: InstanceFact, joined_size: Amounts, memory_permille: int) -> Traits:
@@ -51,9 +60,8 @@ def traits_as_delivered(instance: InstanceFact, joined_size: Amounts, memory_per
     size.update(joined_size)
     said = {attribute for attribute, _ in instance.labels}
     labels = instance.labels + tuple(pair for pair in terms.labels if pair[0] not in said)
-    return traits_of(
-        instance.kind, instance.provider, instance.template, size, labels, _delivered_place(instance, terms)
-    )
+    place = _delivered_place(instance.place, terms.place)
+    return Traits(instance.kind, instance.provider, instance.template, size, labels, place)
 
 
 def usable(size: Amounts, memory_permille: int) -> dict[str, int]:
@@ -102,25 +110,24 @@ def amount_text(resource: str, thousandths: int) -> str:
     return f"{whole}.{part:03d}".rstrip("0") if part else str(whole)
 
 
-def _delivered_place(instance: InstanceFact, terms: Terms) -> Place:
-    said, agreed = instance.place, terms.place
+def _delivered_place(said: Place, agreed: Place) -> Place:
     return Place(said.region or agreed.region, said.zone or agreed.zone, said.rack or agreed.rack)
 
 
 def _names_resource(traits: Traits, resource: str) -> bool:
-    return resource in traits.words.get(RESOURCE, (traits.template,))
+    return resource in (traits.words(RESOURCE) or (traits.template,))
 
 
 def _plainly_holds(traits: Traits, constraint: Constraint) -> bool:
     number = traits.size.get(constraint.attribute)
-    words = traits.words.get(constraint.attribute)
-    if number is None and words is None:
+    words = traits.words(constraint.attribute)
+    if number is None and not words:
         return False
     if constraint.least is not None or constraint.most is not None:
         return number is not None and _within(number, constraint)
     if not constraint.one_of:
         return True
-    stated = words if words is not None else (amount_text("", number or 0),)
+    stated = words or (amount_text("", number or 0),)
     return any(word in constraint.one_of for word in stated)
 
 
@@ -131,11 +138,8 @@ def _within(number: int, constraint: Constraint) -> bool:
 
 def _unmet(traits: Traits, constraint: Constraint) -> str:
     name = constraint.attribute
-    number, words = traits.size.get(name), traits.words.get(name)
-    if words is not None:
-        has = ",".join(words)
-    else:
-        has = "not stated" if number is None else amount_text(name, number)
+    number = traits.size.get(name)
+    has = ",".join(traits.words(name)) or ("not stated" if number is None else amount_text(name, number))
     return f"{name} is {has}, wanted {'not ' if constraint.negated else ''}{_wanted(constraint)}"
 
 
