@@ -17,7 +17,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check check-lint check-format check-types check-imports check-house bench docs lock clean
+# Job logs and a cluster driver from outside the project, for `make replay`; nothing else needs them.
+REPLAY_DRIVER ?= ../shared/tools/cluster_driver.py
+REPLAY_LOG ?= ../shared/traces/KTH-SP2-1996-2.1-cln.swf.gz
+
+.PHONY: help setup demo test replay check check-lint check-format check-types check-imports check-house bench docs lock clean
 
 help:  ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 10
@@ -29,6 +33,11 @@ demo: $(INSTALLED)  ## run a small cluster against two simulated clouds
 
 test: $(INSTALLED)  ## run every test, real processes included
 	@$(BIN)/python -m pytest $(ARGS)
+
+replay: $(INSTALLED)  ## play real job logs with a driver from outside the project, also with kill -9; says so where they are absent
+	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 2076
+	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 5544 --timeout 900
+	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 5544 --timeout 900 --kill
 
 check: check-lint check-format check-types check-imports check-house  ## lint, format, types, import direction, house rules
 

@@ -38,9 +38,12 @@ class Providers:
         self._links: dict[str, ProviderLink] = {}
         self._closed = False
 
-    def close(self) -> None:
-        """Begins nothing more; what is owed then is owed at the next start."""
+    async def close(self) -> None:
+        """Begins nothing more and ends every process in order; what is owed then is owed at the next start."""
         self._closed = True
+        async with trio.open_nursery() as nursery:
+            for link in self._links.values():
+                nursery.start_soon(link.end, "the daemon is stopping")
 
     def begin(self, effect: Effect) -> None:
         """Begins an effect at its provider."""
@@ -104,7 +107,7 @@ async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log,
             await engine_nursery.start(engine.run)
             _refuse_if_still_needed(engine.world(), settings)
             yield engine
-            providers.close()
+            await providers.close()
             nursery.cancel_scope.cancel()
         engine_nursery.cancel_scope.cancel()
 

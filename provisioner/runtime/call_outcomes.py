@@ -29,6 +29,7 @@ class Unreadable:
 
 
 def decoded(cls: type[T], outcome: Outcome) -> "T | Refusal | Lost | NotWritten | Unreadable":
+    """The checked answer of a call, or what came instead."""
     match outcome:
         case Answered(result):
             try:
@@ -51,6 +52,7 @@ def not_understood(why: Unreadable) -> Refusal:
 def report_of(
     answer: WireReport | Refusal | Lost | NotWritten | Unreadable, request: str, token: str
 ) -> events.Report | Refusal | NotWritten | Lost:
+    """A report on this very purchase, or what came instead."""
     if isinstance(answer, Unreadable):
         return not_understood(answer)
     if not isinstance(answer, WireReport):
@@ -63,6 +65,7 @@ def report_of(
 
 
 def unanswered(answer: object) -> Refusal | NotWritten | Lost:
+    """What stands for an item that an answer left out, or for an answer that did not come."""
     match answer:
         case Refusal() | NotWritten() | Lost():
             return answer
@@ -73,6 +76,7 @@ def unanswered(answer: object) -> Refusal | NotWritten | Lost:
 
 
 def why_not_opened(answer: object) -> tuple[str, str]:
+    """(error class, detail) of a handshake that failed."""
     match answer:
         case Refusal(problem=problem):
             return problem.error_class, problem.detail or problem.reason or "no detail given"

@@ -80,6 +80,10 @@ class ProviderLink:
             case _:
                 self._nursery.start_soon(self._carry_out, effect)
 
+    async def end(self, reason: str) -> None:
+        """Ends the provider's process in order; its last answers still become events."""
+        await self._seat.end(reason)
+
     async def _carry_out(self, effect: Carried) -> None:
         match effect:
             case StartProcess():

@@ -91,6 +91,11 @@ class ProcessSeat:
             events.ProcessSpawned(effect.key, effect.provider, effect.number, who.pid, who.start_ticks, who.boot_id)
         )
 
+    async def end(self, reason: str) -> None:
+        """Ends the process by the ladder, if there is one; what it still answers meanwhile is heard."""
+        if self._process is not None and self._process.ended is None:
+            await self._process.stop(reason)
+
     async def _end_what_was_left(self) -> str | None:
         """None once nothing of the process started last exists any more; else a sentence that names what is left."""
         world = self._engine.world()
