@@ -63,7 +63,7 @@ class Reaper:
 
     def __init__(self, exit_now: Callable[[int], None] = os._exit) -> None:
         self._exit_now = exit_now
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may ask while the same thread is asking
         self._ends_at: float | None = None
         self._code = 0
         self._woken = threading.Event()

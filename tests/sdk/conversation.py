@@ -1,7 +1,7 @@
 """A daemon for tests: speaks frames to a session over memory streams."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -158,14 +158,18 @@ class Daemon:
 
 
 @asynccontextmanager
-async def conversation(provider: Provider, limit_s: float = 100) -> AsyncIterator[Daemon]:
+async def conversation(
+    provider: Provider,
+    limit_s: float = 100,
+    output: Callable[[trio.abc.SendStream], trio.abc.SendStream] = lambda pipe: pipe,
+) -> AsyncIterator[Daemon]:
     """One session and the daemon's end of it; what still runs at the end, or at the limit, is cut."""
     to_provider, receive = trio.testing.memory_stream_one_way_pair()
     send, from_provider = trio.testing.memory_stream_one_way_pair()
     daemon = Daemon(to_provider, from_provider)
     session = Session(
         provider,
-        send,
+        output(send),
         boot_now=lambda: daemon.boot_s,
         log=daemon.logged.append,
         on_ending=lambda ending, code: daemon.endings.append((ending, code)),

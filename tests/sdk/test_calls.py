@@ -179,6 +179,26 @@ async def test_a_cancelled_call_that_waits_is_never_begun(tmp_path: Path, autoju
     assert shop.begun == ["request tk-1", "describe"]
 
 
+async def test_a_cancelled_call_that_waits_lets_those_behind_it_begin(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    may_end = trio.Event()
+
+    async def wait(params: ReturnParams, call: Call) -> None:
+        await may_end.wait()
+
+    shop = Shop(in_flight=4, return_=wait)
+    async with conversation(shop) as daemon:
+        await daemon.greet(tmp_path)
+        await daemon.ask("return", give_back("a"))
+        waiting = await daemon.ask("return", give_back("a", "b"))
+        await daemon.ask("return", give_back("b"))
+        await daemon.tell("cancel_call", {"id": waiting})
+        assert error_class(await daemon.answer_to(waiting)) == "cancelled"
+        await trio.testing.wait_all_tasks_blocked()
+        assert shop.begun == ["return a", "return b"]
+
+
 async def test_cc_6_a_running_change_is_told_and_still_answers(tmp_path: Path, autojump_clock: MockClock) -> None:
     gate = Gate()
     async with conversation(Shop(request=gate.request)) as daemon:

@@ -59,12 +59,20 @@ async def test_hs_8_shutdown_is_answered_within_its_grace_even_if_a_call_never_e
         await trio.sleep_forever()
         raise AssertionError
 
-    async with conversation(Shop(request=endless)) as daemon:
+    async with conversation(Unhurried(request=endless)) as daemon:
         await daemon.greet(tmp_path)
         await daemon.ask("request", purchase())
         asked_at = trio.current_time()
         assert "result" in await daemon.call("shutdown", {"grace_s": 20})
         assert 15 < trio.current_time() - asked_at <= 20
+
+
+class Unhurried(Shop):
+    """Takes its time to say what stays open."""
+
+    async def shutdown(self, params: ShutdownParams) -> ShutdownResult:
+        await pass_s(0.5)
+        return ShutdownResult(open=1)
 
 
 class Slow(Shop):

@@ -11,6 +11,7 @@ from provider_sdk.stages import Ending
 from provider_sdk.state import StateFolder
 from tests.sdk.conversation import conversation, error_class, greeting, purchase
 from tests.sdk.shop import Shop
+from tests.virtual_time import pass_s
 
 
 async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -58,6 +59,29 @@ async def test_hs_2_while_the_provider_opens_requests_are_refused_and_a_second_i
         assert "result" in await daemon.answer_to(first)
         third = await daemon.call("initialize", greeting(tmp_path))
         assert error_class(third) == "bad_message"
+
+
+class SlowPipe(trio.abc.SendStream):
+    """A pipe whose writer goes on long after the reader has read."""
+
+    def __init__(self, pipe: trio.abc.SendStream) -> None:
+        self.pipe = pipe
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self.pipe.send_all(data)
+        await pass_s(1)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self.pipe.wait_send_all_might_not_block()
+
+    async def aclose(self) -> None:
+        await self.pipe.aclose()
+
+
+async def test_hs_1_whoever_has_read_the_answer_is_served_at_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async with conversation(Shop(), output=SlowPipe) as daemon:
+        await daemon.greet(tmp_path)
+        assert "result" in await daemon.call("describe")
 
 
 async def test_hs_2_before_its_answer_a_provider_says_nothing_but_log(
