@@ -85,9 +85,8 @@ CallId = Positive
 FrameBytes = Annotated[int, Meta(ge=1_048_576, le=INT_MAX)]
 InFlight = Annotated[int, Meta(ge=1, le=256)]
 PageLimit = Annotated[int, Meta(ge=1, le=1000)]
-FLOAT_MAX: Final = 1.7976931348623157e308
-
-Finite = Annotated[float, Meta(ge=-FLOAT_MAX, le=FLOAT_MAX)]
+# Bounded like integers: JSON knows one kind of number, so a whole one may arrive written either way.
+Finite = Annotated[float, Meta(ge=-INT_MAX, le=INT_MAX)]
 Number = Int | Finite
 
 FreeMap = Mapping[str, object]

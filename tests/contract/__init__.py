@@ -1,0 +1,1 @@
+"""The contract's words held to the published schemas and to their clauses."""
