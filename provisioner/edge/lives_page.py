@@ -16,10 +16,14 @@ Every record that lives has one table: what is not in it does not happen. This p
 """
 
 _WORDS: dict[str, str] = {
-    REQUEST_LIFE.name: "One purchase. `planned` was provably never sent; `sending` is bound to the one process that may "
-    "carry its frame; `unknown` keeps its money reserved until a Yes, a valid No, or a promise of the provider ends it.",
+    REQUEST_LIFE.name: (
+        "One purchase. `planned` was provably never sent; `sending` is bound to the one process that may carry its frame; "
+        "`unknown` keeps its money reserved until a Yes, a valid No, or a promise of the provider ends it."
+    ),
     RETURN_LIFE.name: "One give-back of named instances, said again until it is proven.",
-    INSTANCE_LIFE.name: "One supplied thing, as stored. Joined, idle, busy and draining are derived from what the cluster says.",
+    INSTANCE_LIFE.name: (
+        "One supplied thing, as stored. Joined, idle, busy and draining are derived from what the cluster says."
+    ),
     PROCESS_LIFE.name: "The process of one provider, as this daemon runs it.",
     LEASE_LIFE.name: "The right to act for one provider, or as the planner.",
 }

@@ -9,7 +9,7 @@ from tests.house.sources import Source
 
 SENTENCE_WORDS = 3
 # Real processes on the real clock: only there may a test wait by sleeping.
-REAL_CLOCK = ("tests/e2e", "tests/bench")
+REAL_CLOCK = ("tests/e2e", "tests/bench", "tests/replay")
 SLEEPS = frozenset({"time.sleep", "trio.sleep", "trio.sleep_until", "asyncio.sleep"})
 MOCKS = ("unittest.mock", "mock", "pytest_mock")
 
