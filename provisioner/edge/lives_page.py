@@ -17,8 +17,8 @@ Every record that lives has one table: what is not in it does not happen. This p
 
 _WORDS: dict[str, str] = {
     REQUEST_LIFE.name: (
-        "One purchase. `planned` was provably never sent; `sending` is bound to the one process that may carry its frame; "
-        "`unknown` keeps its money reserved until a Yes, a valid No, or a promise of the provider ends it."
+        "One purchase. `planned` was provably never sent; `sending` is bound to the one process that may carry its "
+        "frame; `unknown` keeps its money reserved until a Yes, a valid No, or a promise of the provider ends it."
     ),
     RETURN_LIFE.name: "One give-back of named instances, said again until it is proven.",
     INSTANCE_LIFE.name: (
