@@ -1,6 +1,6 @@
 """What sources push over REST: a parsed JSON body to DemandPushed, SupplyPushed or ClusterPushed, or to all its faults.
 
-It alone knows the shape of the three snapshots; how one line or entry is read is its neighbours' knowledge. It must not know
+It alone knows the shape of the three snapshots; how one line is read is its neighbours' knowledge. It must not know
 what a snapshot comes to.
 """
 
@@ -48,7 +48,7 @@ def read_supply(source: str, body: object, settings: Settings) -> SupplyPushed |
 
 
 def read_cluster(source: str, body: object, settings: Settings) -> ClusterPushed | Faulty:
-    """Both snapshots of one source, for one commit; the demand has counted the supply beside it unless it says another."""
+    """Both snapshots of one source for one commit; the demand has counted this supply unless it says another."""
     faults = FieldFaults()
     _check_source(source, faults)
     fields = open_object(body, "", faults, CLUSTER_FIELDS)
@@ -104,9 +104,8 @@ def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed |
     parts: dict[str, Fields] = {}
     for key, known in (("supply", SUPPLY_FIELDS[1:]), ("demand", DEMAND_FIELDS[1:])):
         if not fields.states(key):
-            fields.missing(
-                key, f"write both snapshots, or push to /v1/{'demand' if key == 'supply' else 'supply'} alone"
-            )
+            other = "demand" if key == "supply" else "supply"
+            fields.missing(key, f"write both snapshots, or push to /v1/{other}/{source} alone")
             continue
         inner = open_object(fields.values[key], below("", key), fields.faults, known)
         if inner is not None:
@@ -121,7 +120,7 @@ def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed |
 
 
 def _each(fields: Fields, key: str, most: int, read: Callable[[object, str, FieldFaults], T | None]) -> list[T]:
-    """Every element of a list, read where it stands; an absent list is a fault, since it could not be told from an empty one."""
+    """Every element of a list, read where it stands; an absent list is a fault, or it would pass for an empty one."""
     value = fields.values.get(key)
     if value is None:
         fields.missing(key, f'write "{key}": [] if there are none')

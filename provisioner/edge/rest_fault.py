@@ -66,7 +66,7 @@ def error_body(
     faults: Sequence[FieldFault] = (),
     current: Mapping[str, object] | None = None,
 ) -> Json:
-    """The one shape of every error: a stable code, a sentence, what to do, the faults, and what stands where that matters."""
+    """The one shape of every error: a stable code, a sentence, what to do, the faults, and what stands (`current`)."""
     error: Json = {
         "code": code,
         "message": message,

@@ -1,7 +1,7 @@
 """The fields of one JSON object of a request's body, read one by one with all their faults.
 
-It alone knows how single values are read and refused; it must not know what they are for. A refused value leaves a fault and
-gives a stand-in: whoever reads must look at the faults before using anything.
+It alone knows how single values are read and refused; it must not know what they are for. A refused value leaves a
+fault and gives a stand-in: whoever reads must look at the faults before using anything.
 """
 
 import difflib
@@ -123,7 +123,7 @@ class Fields:
         return value
 
     def amounts(self, key: str) -> Amounts:
-        """Sorted (resource, thousandths) pairs of a map from resource to a number or a size; empty if it is not stated."""
+        """Sorted (resource, thousandths) pairs of a map from resource to number or size; empty if it is not stated."""
         value = self.values.get(key)
         if value is None:
             return ()
@@ -150,7 +150,7 @@ class Fields:
 def open_object(
     value: object, at: str, faults: FieldFaults, known: tuple[str, ...], later: Mapping[str, str] | None = None
 ) -> Fields | None:
-    """The fields of an object, unknown ones refused with the nearest known name, later ones as "not yet"; None if it is no object."""
+    """The fields of an object, unknown ones refused with the nearest known name, later ones as "not yet"."""
     if not isinstance(value, dict):
         faults.add(at, f"{shown(value)} stands where an object is wanted", 'write an object: {"…": …}')
         return None

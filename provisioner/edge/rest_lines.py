@@ -15,7 +15,8 @@ from provisioner.edge.rest_where import read_max_price, read_where
 COUNT_MOST: Final = 10_000_000
 PRIORITY_MOST: Final = 1_000_000
 LINE_FIELDS: Final = (
-    "id", "kind", "count", "each", "alone", "resource", "units", "where", "priority", "consumer", "since", "expires", "max_price",
+    "id", "kind", "count", "each", "alone", "resource", "units", "where",
+    "priority", "consumer", "since", "expires", "max_price",
 )  # fmt: skip
 LATER_LINE_FIELDS: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -109,7 +109,8 @@ def _bound(fields: Fields, key: str) -> int | None:
 def read_max_price(fields: Fields, *, is_grant: bool, currency: str) -> int | None:
     """Nano-units per hour of one whole host, or of one unit of a grant; None where it is not stated.
 
-    Written `"1.5 USD/h"` (grants: `"1.5 USD/unit-hour"`) or `{"amount": "1.5", "currency": "USD"}`, in the currency of all sums.
+    Written `"1.5 USD/h"` (grants: `"1.5 USD/unit-hour"`) or `{"amount": "1.5", "currency": "USD"}`, in the currency of
+    all sums.
     """
     value = fields.values.get("max_price")
     if value is None:

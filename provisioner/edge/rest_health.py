@@ -1,0 +1,48 @@
+"""Whether the daemon can do its work, in one object: ok, starting or degraded, with every reason.
+
+It alone knows what counts as degraded; it must not know how that comes about.
+"""
+
+from provisioner.core.events import Moment
+from provisioner.core.policy.demand import source_views
+from provisioner.core.process import ProcessState
+from provisioner.core.settings import Settings
+from provisioner.core.world import ProcessView, World
+from provisioner.edge.rest_fault import Json
+from provisioner.edge.rest_providers import is_ready
+
+
+def health(world: World | None, unwritable: str | None, now: Moment, settings: Settings, version: str) -> Json:
+    """`status` ok, starting or degraded; `reasons` are sentences, empty where all is well."""
+    found: Json = {"version": version, "cluster": settings.cluster}
+    facts: Json = {"writable": unwritable is None, "why": unwritable}
+    if world is None:
+        reasons = ["the facts are being loaded"]
+        return {"status": "starting", "reasons": reasons, **found, "lineage": None, "uptime_s": None, "facts": facts}
+    reasons = _reasons(world, unwritable, now, settings)
+    uptime_s = round(max(0.0, now.boot_s - world.seen.started_boot_s), 3)
+    status = "degraded" if reasons else "ok"
+    return {
+        "status": status, "reasons": reasons, **found, "lineage": world.lineage, "uptime_s": uptime_s, "facts": facts
+    }  # fmt: skip
+
+
+def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settings) -> list[str]:
+    reasons = [] if unwritable is None else [f"the facts can't be written: {unwritable}; nothing new is bought"]
+    for name in sorted(settings.providers):
+        if not is_ready(world, name):
+            reasons.append(f"provider {name} is not ready: {not_ready_because(world, name)}")
+    for name, source in source_views(world, settings, now).items():
+        if name in world.demands and not source.buys:
+            reasons.append(f"source {name} is silent: nothing new is bought for it")
+    return reasons
+
+
+def not_ready_because(world: World, name: str) -> str:
+    """Why a provider is not ready, in a few words."""
+    view = world.seen.processes.get(name, ProcessView())
+    if view.auth_failed:
+        return "its credentials are refused"
+    if view.state is ProcessState.READY:
+        return "it has not described itself yet"
+    return f"its process is {view.state.value.replace('_', ' ')}" + (f" ({view.last_end})" if view.last_end else "")

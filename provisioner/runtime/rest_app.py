@@ -1,0 +1,283 @@
+"""The REST application: paths to answers and pushes, over what the engine gives; every error in the one shape.
+
+It alone knows how HTTP and the daemon meet. It reads no file, keeps nothing between two requests, and must not know how
+it is listened for.
+"""
+
+import hmac
+import re
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+import trio
+from litestar import Litestar, Request, Response, get, put
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from provisioner.core.events import ClusterPushed, DemandPushed, Moment, SupplyPushed
+from provisioner.core.evolve import Reply
+from provisioner.core.settings import Settings
+from provisioner.core.world import World
+from provisioner.edge.rest import BODY_BYTES_MOST, read_cluster, read_demand, read_supply
+from provisioner.edge.rest_answers import READS, Answer, Question, Read, answer_to
+from provisioner.edge.rest_fault import Faulty, Json, error_body
+from provisioner.edge.rest_health import health
+from provisioner.edge.rest_openapi import openapi
+from provisioner.edge.rest_sources import accepted_json, refused_json
+from provisioner.runtime.engine import FactsUnwritable
+from provisioner.runtime.supervision import Log
+
+PUSH_S: Final = 20.0
+"""How long a push waits for its commit; a caller who waits 30 s gets an answer that says what to do."""
+
+Push = DemandPushed | SupplyPushed | ClusterPushed
+Asked = Request[Any, Any, Any]
+_ENCODER: Final = msgspec.json.Encoder()
+_DECODER: Final = msgspec.json.Decoder()
+
+
+class Daemon(Protocol):
+    """What the REST interface needs of the engine."""
+
+    settings: Settings
+
+    def world(self) -> World | None:
+        """The committed world; None while starting."""
+        ...
+
+    def writable(self) -> str | None:
+        """None while facts can be written, else a sentence why not."""
+        ...
+
+    def moment(self) -> Moment:
+        """Now."""
+        ...
+
+    async def push(self, event: Push) -> tuple[Reply, ...]:
+        """Takes in a snapshot and returns after its commit; FactsUnwritable if it can't be committed."""
+        ...
+
+
+def rest_app(daemon: Daemon, version: str, log: Log, token: str | None = None) -> ASGIApp:
+    """The application of one door; with a token, nothing at all is answered to who does not show it."""
+    handlers = [_read_handler(daemon, path, read) for path, read in READS.items()]
+    handlers += [_push_handler(daemon, path, reader) for path, reader in _READERS.items()]
+    handlers += [_health_handler(daemon, version), _openapi_handler(version)]
+    app = Litestar(
+        handlers,
+        logging_config=None,
+        openapi_config=None,
+        request_max_body_size=BODY_BYTES_MOST,
+        exception_handlers={HTTPException: _http_refusal, Exception: _Fault(log)},
+    )
+    return app if token is None else _guarded(app, token)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _read_handler(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
+    def answer(request: Asked) -> Response[bytes]:
+        world = daemon.world()
+        if world is None:
+            return _response(_STARTING)
+        name = str(request.path_params.get("name", ""))
+        query = tuple(request.query_params.multi_items())
+        question = Question(world, daemon.moment(), daemon.settings, request.url.path, name, query)
+        return _response(answer_to(read, question))
+
+    return _get(path, answer)
+
+
+def _health_handler(daemon: Daemon, version: str) -> HTTPRouteHandler:
+    def answer(request: Asked) -> Response[bytes]:
+        found = health(daemon.world(), daemon.writable(), daemon.moment(), daemon.settings, version)
+        return _response(Answer(200, found))
+
+    return _get("/v1/health", answer)
+
+
+def _openapi_handler(version: str) -> HTTPRouteHandler:
+    document = _response(Answer(200, openapi(version))).content
+
+    def answer(request: Asked) -> Response[bytes]:
+        return Response(document, media_type="application/json")
+
+    return _get("/v1/openapi.json", answer)
+
+
+def _get(path: str, answer: Callable[[Asked], Response[bytes]]) -> HTTPRouteHandler:
+    return get(_litestar_path(path), sync_to_thread=False)(answer)
+
+
+def _litestar_path(path: str) -> str:
+    """One name for every path parameter, since some words (request) mean something else to Litestar."""
+    return re.sub(r"\{[a-z]+\}", "{name:str}", path)
+
+
+# --- pushes -----------------------------------------------------------------------------------------------------------
+
+Reader = Callable[[str, object, Settings], Push | Faulty]
+
+_READERS: Final[Mapping[str, Reader]] = {
+    "/v1/demand/{source}": read_demand,
+    "/v1/supply/{source}": read_supply,
+    "/v1/cluster/{source}": read_cluster,
+}
+
+
+def _push_handler(daemon: Daemon, path: str, reader: Reader) -> HTTPRouteHandler:
+    async def answer(request: Asked) -> Response[bytes]:
+        source = str(request.path_params["name"])
+        body = await _body(request)
+        if isinstance(body, Answer):
+            return _response(body)
+        if daemon.world() is None:
+            return _response(_STARTING)
+        event = reader(source, body.value, daemon.settings)
+        if isinstance(event, Faulty):
+            refusal = error_body(
+                "faulty", event.message(), "put the faults right and send it again", faults=event.faults
+            )
+            return _response(Answer(400, refusal))
+        return _response(await _pushed(daemon, source, event))
+
+    return put(_litestar_path(path), status_code=200)(answer)
+
+
+class _Parsed:
+    """A body that is JSON, whatever it says."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+async def _body(request: Asked) -> _Parsed | Answer:
+    stated = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if stated != "application/json":
+        message = "the body must be JSON"
+        return Answer(415, error_body("not_json", message, 'send it with "Content-Type: application/json"'))
+    content = await request.body()
+    try:
+        return _Parsed(_DECODER.decode(content))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        where = str(error).rpartition("(byte ")[2].rstrip(")")
+        place = f" at byte {where}" if where.isdigit() else ""
+        message = f"the body is no JSON{place}: {len(content):,} bytes were read"
+        return Answer(400, error_body("bad_json", message, "send one JSON object in UTF-8"))
+
+
+async def _pushed(daemon: Daemon, source: str, event: Push) -> Answer:
+    why = daemon.writable()
+    if why is not None:
+        return _unwritable(why)
+    replies: tuple[Reply, ...] | None = None
+    with trio.move_on_after(PUSH_S):
+        try:
+            replies = await daemon.push(event)
+        except FactsUnwritable as error:
+            return _unwritable(str(error))
+    world = daemon.world()
+    if replies is None or world is None:
+        return _unwritable(f"the commit was not acknowledged within {PUSH_S:.0f} s; it may still land")
+    refusal = refused_json(replies)
+    return Answer(409, refusal) if refusal is not None else Answer(200, accepted_json(world, source, replies))
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def _unwritable(why: str) -> Answer:
+    remedy = "send the same snapshot again in a few seconds; if it stays so, see to the disk that holds the facts"
+    return Answer(503, error_body("facts_not_writable", f"the facts can't be written now: {why}", remedy))
+
+
+_STARTING: Final = Answer(
+    503, error_body("starting", "the daemon is starting and has not loaded its facts yet", "ask again in a second")
+)
+
+_HTTP_REFUSALS: Final[Mapping[int, tuple[str, str, str]]] = {
+    404: ("not_found", "there is nothing at this path", "GET /v1/openapi.json lists all paths"),
+    405: ("method_not_allowed", "this path does not take this method", "the Allow header lists what it takes"),
+    413: (
+        "too_large",
+        f"the body is over {BODY_BYTES_MOST // 2**20} MiB",
+        "put lines of equal shape together and send less",
+    ),
+}
+
+
+def _http_refusal(request: Asked, refusal: HTTPException) -> Response[bytes]:
+    """What Litestar refuses by itself, in our shape; its own texts stay inside."""
+    unknown = ("bad_request", "the request can't be understood", "GET /v1/openapi.json says what is taken")
+    code, message, remedy = _HTTP_REFUSALS.get(refusal.status_code, unknown)
+    answer = _response(Answer(refusal.status_code, error_body(code, message, remedy)))
+    for name, value in (refusal.headers or {}).items():
+        answer.headers[name] = value
+    return answer
+
+
+class _Fault:
+    """Answers a fault of our own without a word of the exception, which goes to the log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def __call__(self, request: Asked, error: Exception) -> Response[bytes]:
+        """The answer 500."""
+        text = "".join(traceback.format_exception(error))
+        path = request.url.path
+        self._log.warning("rest_fault", path=path, method=request.method, fault=type(error).__name__, traceback=text)
+        remedy = "report it with what the daemon's log says; a push may be sent again"
+        return _response(Answer(500, error_body("internal", "the daemon has a fault of its own here", remedy)))
+
+
+def _response(answer: Answer) -> Response[bytes]:
+    body: Json = answer.body
+    return Response(_ENCODER.encode(body), status_code=answer.status, media_type="application/json")
+
+
+# --- the token --------------------------------------------------------------------------------------------------------
+
+
+def _guarded(app: ASGIApp, token: str) -> ASGIApp:
+    """The application behind a token: who does not show it learns nothing, not even which paths there are."""
+    wanted = token.encode()
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        if _shows(scope, wanted):
+            await app(scope, receive, send)
+        elif scope["type"] == ScopeType.WEBSOCKET:
+            await _send(send, {"type": "websocket.close", "code": 1008})
+        else:
+            await _refuse(send)
+
+    return guard
+
+
+def _shows(scope: Scope, wanted: bytes) -> bool:
+    stated = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, shown = stated[0].partition(b" ") if len(stated) == 1 else (b"", b"", b"")
+    return hmac.compare_digest(shown.strip(), wanted) and scheme.lower() == b"bearer"
+
+
+async def _refuse(send: Send) -> None:
+    remedy = 'send "Authorization: Bearer TOKEN" with the token from the file that listen.http.token_file names'
+    body = _ENCODER.encode(error_body("unauthorized", "the token is missing or wrong", remedy))
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"www-authenticate", b"Bearer"),
+        (b"connection", b"close"),
+    ]
+    start: dict[str, object] = {"type": "http.response.start", "status": 401, "headers": headers}
+    await _send(send, start)
+    await _send(send, {"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _send(send: Send, message: dict[str, object]) -> Awaitable[None]:
+    return send(message)  # type: ignore[arg-type]
