@@ -1,6 +1,6 @@
 """What the disk and the hand-off to a thread cost without any database: the floors that commits of facts are held to.
 
-Knows appending and syncing. Must not know any link, except as something with a `commit` to be driven.
+Knows appending and syncing. Must not know any link.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import outcome
 import trio
 from attrs import frozen
 
-from provisioner.runtime.links.link import Batch, Committed, Link, Put
+RECORD_BYTES = 250
+WRITERS = 100
 
 
 @frozen
@@ -28,46 +28,30 @@ class Rate:
     n: int
 
 
-def raw_floor(folder: Path, *, writers: int = 100, record_bytes: int = 256, seconds: float = 1.0) -> Rate:
+def raw_floor(folder: Path, seconds: float, *, writers: int = WRITERS, record_bytes: int = RECORD_BYTES) -> Rate:
     """The disk alone: one thread appends a record for each writer, syncs once, and begins again; no hand-off at all."""
-    record = b"x" * record_bytes
+    group = b"x" * record_bytes * writers
     n = 0
     with _Log(folder) as log:
         began = time.perf_counter()
         while (took := time.perf_counter() - began) < seconds:
-            log.append_synced([record] * writers)
+            log.append_synced(group)
             n += writers
     return Rate(n / took, n)
 
 
-def handed_floor(folder: Path, *, writers: int = 100, record_bytes: int = 256, seconds: float = 1.0) -> Rate:
+async def handed_floor(
+    folder: Path, seconds: float, *, writers: int = WRITERS, record_bytes: int = RECORD_BYTES
+) -> Rate:
     """The disk under trio: as many tasks hand one record each to a thread, which appends all, syncs once, wakes all."""
-    return trio.run(_handed_floor, folder, writers, b"x" * record_bytes, seconds)
-
-
-async def link_rate(link: Link, *, writers: int = 100, value_bytes: int = 256, seconds: float = 1.0) -> Rate:
-    """The same tasks over a link: each puts its own record again and again, guarded by the version it had."""
-    value = b"y" * value_bytes
-    present = {record.id: record.version for record in (await link.load()).records if record.kind == "bench"}
-    versions = [present.get(f"w-{writer:05d}", 0) for writer in range(writers)]
-
-    async def put(writer: int) -> None:
-        found = await link.commit(Batch((Put("bench", f"w-{writer:05d}", value, versions[writer]),)))
-        if not isinstance(found, Committed):
-            raise RuntimeError(f"a commit of the bench came to {found}")
-        versions[writer] = found.revision
-
-    return await _drive(put, writers, seconds)
-
-
-async def _handed_floor(folder: Path, writers: int, record: bytes, seconds: float) -> Rate:
     waiting: queue.SimpleQueue[trio.lowlevel.Task | None] = queue.SimpleQueue()
     token = trio.lowlevel.current_trio_token()
+    record = b"x" * record_bytes
 
     def append_all() -> None:
         with _Log(folder) as log:
             while group := _all_waiting(waiting):
-                log.append_synced([record] * len(group))
+                log.append_synced(record * len(group))
                 token.run_sync_soon(_wake, group)
 
     async def append(_writer: int) -> None:
@@ -77,13 +61,14 @@ async def _handed_floor(folder: Path, writers: int, record: bytes, seconds: floa
     thread = threading.Thread(target=append_all, name="floor-writer")
     thread.start()
     try:
-        return await _drive(append, writers, seconds)
+        return await drive(append, seconds, writers=writers)
     finally:
         waiting.put(None)
         thread.join()
 
 
-async def _drive(commit: Callable[[int], Awaitable[Any]], writers: int, seconds: float) -> Rate:
+async def drive(commit: Callable[[int], Awaitable[None]], seconds: float, *, writers: int = WRITERS) -> Rate:
+    """As many tasks that commit, each again and again, until the time is over and the last commit is answered."""
     counts = [0] * writers
     began = time.perf_counter()
 
@@ -125,7 +110,8 @@ class _Log:
         os.close(self._descriptor)
         self._path.unlink()
 
-    def append_synced(self, records: list[bytes]) -> None:
-        for record in records:
-            os.write(self._descriptor, record)
-        os.fsync(self._descriptor)
+    def append_synced(self, data: bytes) -> None:
+        # fdatasync is also what SQLite calls; where a file grows it keeps the new length all the same.
+        if os.write(self._descriptor, data) != len(data):
+            raise OSError("the disk took only part of a group; make room")
+        os.fdatasync(self._descriptor)

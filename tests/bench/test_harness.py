@@ -1,0 +1,62 @@
+"""The harness itself: a run with as little as possible writes whole, valid JSON and shows every row."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.measure import Measured, Row, median_ratio, p99
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = {
+    "facts.commit.ratio_to_fsync_floor": ("higher", 0.5),
+    "facts.commit.ratio_to_handed_floor": ("higher", 0.5),
+    "facts.commit_again.ratio_to_fsync_floor": ("higher", 0.5),
+    "demand_to_frame.p99.ratio_to_commit": ("lower", 5.0),
+    "demand_to_frame_process.p99.ratio_to_commit": ("lower", 5.0),
+    "restart.10k.ratio_to_parse": ("lower", 3.0),
+}
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_tiny_run_measures_every_row_and_writes_valid_json(tmp_path: Path) -> None:
+    out, folder = tmp_path / "bench.json", tmp_path / "measured"
+    done = bench("--tiny", "--repeat", "1", "--out", str(out), "--folder", str(folder))
+    assert done.returncode == 0, done.stderr
+    entries = json.loads(out.read_text())
+    assert {entry["name"]: (entry["better"], entry["goal"]) for entry in entries} == ROWS
+    for entry in entries:
+        assert set(entry) == {"name", "value", "goal", "better", "met", "n"}
+        assert entry["value"] > 0
+        assert entry["n"] >= 1
+        within = entry["value"] <= entry["goal"] if entry["better"] == "lower" else entry["value"] >= entry["goal"]
+        assert entry["met"] is within
+        assert entry["name"] in done.stdout
+    assert list(folder.iterdir()) == []
+
+
+def test_a_pattern_that_fits_no_row_is_refused_with_the_names_of_all(tmp_path: Path) -> None:
+    done = bench("--only", "no.such.row", "--out", str(tmp_path / "bench.json"))
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in ROWS)
+    assert not (tmp_path / "bench.json").exists()
+
+
+@pytest.mark.parametrize(("better", "met"), [("lower", (True, True, False)), ("higher", (False, True, True))])
+def test_a_goal_is_met_from_its_better_side_up_to_the_goal_itself(better: str, met: tuple[bool, bool, bool]) -> None:
+    row = Row("row", 2.0, "lower" if better == "lower" else "higher")
+    assert tuple(Measured(row, value, 1, "").as_json()["met"] for value in (1.9, 2.0, 2.1)) == met
+
+
+def test_one_slow_round_does_not_decide_a_ratio() -> None:
+    assert median_ratio([2.0, 90.0, 2.2], [1.0, 1.0, 1.1]) == pytest.approx(2.0)
+
+
+def test_the_slowest_in_a_hundred_are_left_out_of_p99() -> None:
+    assert p99([float(n) for n in range(1, 201)]) == 198.0
