@@ -18,6 +18,8 @@ class Why(StrEnum):
     TOO_SMALL = "too_small"
     CONSTRAINT = "constraint"
     CONSUMER = "consumer"
+    DEARER = "dearer"
+    LOWER_PRIORITY = "lower_priority"
     OVER_MAX_PRICE = "over_max_price"
     UNKNOWN_PRICE = "unknown_price"
     FOREIGN_CURRENCY = "foreign_currency"
@@ -56,6 +58,8 @@ SENTENCES: dict[Why, str] = {
     Why.TOO_SMALL: "smaller than one bundle of the line",
     Why.CONSTRAINT: "does not satisfy the line's `where`",
     Why.CONSUMER: "not open to the line's consumer",
+    Why.DEARER: "costs more for what is useful of it",
+    Why.LOWER_PRIORITY: "has a lower priority",
     Why.OVER_MAX_PRICE: "costs more than the line's max_price",
     Why.UNKNOWN_PRICE: "has no known price",
     Why.FOREIGN_CURRENCY: "is priced in a currency without a configured rate",

@@ -19,9 +19,9 @@ _NEVER_HEARD = Heard()
 class SourceView:
     """How far one source is believed now.
 
-    `buys`: its demand is fresh; `reclaims`: its supply and its demand are. `counted` is the supply snapshot its demand has
-    counted, None if it does not say. `supply_at` is when it last said what it has, `fresh_since_at` since when it was heard
-    without a gap (both epoch seconds); `has_supply` whether it ever said what it has.
+    `buys`: its demand is fresh; `reclaims`: its supply and its demand are. `counted` is the supply snapshot its
+    demand has counted, None if it does not say. `supply_at` is when it last said what it has, `fresh_since_at` since
+    when it was heard without a gap (both epoch seconds); `has_supply` whether it ever said what it has.
     """
 
     name: str

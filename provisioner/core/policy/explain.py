@@ -12,6 +12,9 @@ _NEARNESS: dict[str, int] = {
     why.value: place
     for place, why in enumerate(
         (
+            Why.CHEAPEST,
+            Why.DEARER,
+            Why.LOWER_PRIORITY,
             Why.CAPACITY,
             Why.LIMIT,
             Why.GRANULARITY,

@@ -1,7 +1,8 @@
-"""How far each line is answered by what is held and coming: every unit once, nothing evaporates; it must not buy anything.
+"""How far each line is answered by what is held and coming: every unit once, nothing evaporates; it must not buy
+anything.
 
-First each pool answers the lines it was bought for, by as much as was planned; then, in the order of lines, whatever else of
-its source fits into the room it has left.
+First each pool answers the lines it was bought for, by as much as was planned; then, in the order of lines, whatever
+else of its source fits into the room it has left.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,9 +95,11 @@ def _own_lines(pool: Pool, by_key: dict[LineKey, Want], sheet: Sheet, settings: 
 
 @frozen(eq=False)
 class Open:
-    """The lines of one source that are still open after each pool served its own, and what each of them needs at least.
+    """The lines of one source that are still open after each pool served its own, and what each of them needs at
+    least.
 
-    `least` has the resources that all of them want, with the smallest amount; a used host with less of one is full for all.
+    `least` has the resources that all of them want, with the smallest amount; a used host with less of one is full
+    for all.
     """
 
     lines: list[Want]

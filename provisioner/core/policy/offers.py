@@ -1,4 +1,5 @@
-"""What can be bought at all: every template of every provider as an offer, with the operator's word over the provider's.
+"""What can be bought at all: every template of every provider as an offer, with the operator's word over the
+provider's.
 
 It judges offers one at a time, against a line or by themselves; it must not know how much is wanted or held.
 """
@@ -33,11 +34,13 @@ _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
 
 @frozen(eq=False)
 class Offer:
-    """One template with overrides applied. `blocked` is why it can't be bought by anyone now, with the number that says so.
+    """One template with overrides applied. `blocked` is why it can't be bought by anyone now, with the number that
+    says so.
 
-    `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and `once_nanos` each
-    purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority, higher first. `held_most` bounds the units held of the template.
-    `limits` are shared ceilings by name; `serial`: one purchase of the provider at a time.
+    `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and
+    `once_nanos` each purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority,
+    higher first. `held_most` bounds the units held of the template. `limits` are shared ceilings by name; `serial`:
+    one purchase of the provider at a time.
     """
 
     provider: str
@@ -62,7 +65,9 @@ class Offer:
 
 @frozen(eq=False)
 class Market:
-    """All offers, and providers that offer nothing with the reason; `turns_at` is when (epoch) a back-off or a price ends."""
+    """All offers, and providers that offer nothing with the reason; `turns_at` is when (epoch) a back-off or a price
+    ends.
+    """
 
     offers: tuple[Offer, ...]
     absent: tuple[Rejected, ...]
@@ -85,7 +90,9 @@ def market(world: World, settings: Settings, now: Moment) -> Market:
 
 
 def unfit(offer: Offer, line: Line, settings: Settings) -> tuple[Why, str] | None:
-    """Why the offer is not for this line, and the condition or number; None if it is, and can be bought by someone now."""
+    """Why the offer is not for this line, and the condition or number; None if it is, and can be bought by someone
+    now.
+    """
     wrong = mismatch(offer.traits, line)
     if wrong is not None:
         return wrong
@@ -144,7 +151,7 @@ def _offers_of(
             rank=(-entry.priority, -template.priority),
             consumers=None if override is None else override.consumers,
             cost_nanos=0 if price is None else _cost_nanos(template, price),
-            once_nanos=0 if price is None else _once_nanos(price),
+            once_nanos=0 if price is None else _once_nanos(template, price),
             hourly_nanos=0 if price is None else _hourly_nanos(template, price),
             held_most=template.capacity_max,
             provider_most=entry.max_units,
@@ -245,16 +252,25 @@ def _hourly_nanos(template: Template, price: Price) -> int:
 
 
 def _cost_nanos(template: Template, price: Price) -> int:
+    return 0 if _is_for_all(template, price) else _stay_nanos(template, price)
+
+
+def _once_nanos(template: Template, price: Price) -> int:
     if price.per is Per.PURCHASE:
-        return 0
-    stay_s = billable_s(
-        max(EXPECTED_STAY_S, template.hold_min_s), template.billing.quantum_s, template.billing.minimum_s
-    )
+        return price.nanos + price.once_nanos
+    return price.once_nanos + (_stay_nanos(template, price) if _is_for_all(template, price) else 0)
+
+
+def _is_for_all(template: Template, price: Price) -> bool:
+    """Whether the price does not grow with the units: of a purchase, or of a grant that holds them all."""
+    one_grant = template.kind is Kind.GRANT and template.units_per_instance is None
+    return price.per is Per.PURCHASE or (price.per is Per.HOUR and one_grant)
+
+
+def _stay_nanos(template: Template, price: Price) -> int:
+    billing = template.billing
+    stay_s = billable_s(max(EXPECTED_STAY_S, template.hold_min_s), billing.quantum_s, billing.minimum_s)
     return hourly_cost_nanos(_hourly_nanos(template, price), 1, stay_s)
-
-
-def _once_nanos(price: Price) -> int:
-    return price.once_nanos + (price.nanos if price.per is Per.PURCHASE else 0)
 
 
 def _turns_at(world: World, offers: list[Offer], now: Moment) -> Iterator[float]:

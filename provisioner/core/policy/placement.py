@@ -1,9 +1,10 @@
-"""What is bought for what is still open, line by line: the best offer first, the next for what it can't hold, all in one pass.
+"""What is bought for what is still open, line by line: the best offer first, the next for what it can't hold, all in
+one pass.
 
 It must not know what is held by whom, nor judge an offer by itself.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
@@ -13,7 +14,7 @@ from provisioner.core.policy.demand import LineKey, Want, may_share
 from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
 from provisioner.core.policy.offers import Market, Offer, terms_of, unfit
-from provisioner.core.policy.ranking import Ranked, best, ranked
+from provisioner.core.policy.ranking import Fit, Ranked, best, passed_over, ranked
 from provisioner.core.policy.rooms import Room, bundles_in, fill
 from provisioner.core.policy.sizing import request_most, reserve_nanos, rounded_down, rounded_up, shares_of, split
 from provisioner.core.policy.stock import OfferKey, Stock, most_units, take
@@ -28,7 +29,9 @@ BuyKey = tuple[str, str, str, str]
 
 @frozen(eq=False)
 class Buy:
-    """What is bought of one offer for one source and consumer: units so far, the rooms in them with something free, the full ones."""
+    """What is bought of one offer for one source and consumer: units so far, the rooms in them with something free,
+    the full ones.
+    """
 
     offer: Offer
     consumer: str
@@ -49,7 +52,9 @@ class Choices:
 
 @frozen(eq=False)
 class Desk:
-    """The working state of placing in one pass. `refused` is, per line, what was rejected for it and how many more were."""
+    """The working state of placing in one pass. `refused` is, per line, what was rejected for it and how many more
+    were.
+    """
 
     settings: Settings
     market: Market
@@ -100,11 +105,25 @@ def _place_one(desk: Desk, want: Want) -> None:
             rejected = nearest_first((*refused, *choices.rejected))
             desk.refused[want.key] = (rejected, choices.others + len(refused) + len(choices.rejected) - len(rejected))
             return
-        offer, fit = found
-        stop = _buy(desk, want, offer, fit, (*refused, *choices.rejected))
+        offer = found[0]
+        stop = _buy(desk, want, found, _Against(choices, out, tuple(refused)))
         if stop is not None:
             out.add((offer.provider, offer.template.template))
             refused.append(Rejected(offer.provider, offer.template.template, stop[0].value, stop[1]))
+
+
+@frozen(eq=False)
+class _Against:
+    """What an offer was chosen against: the others of its shape, those already out, and why."""
+
+    choices: Choices
+    out: set[OfferKey]
+    refused: tuple[Rejected, ...]
+
+    def alternatives(self, chosen: Fit, left: int) -> tuple[Rejected, ...]:
+        """The alternatives and the number that rejected each, nearest first."""
+        rivals = passed_over(self.choices.ranked, chosen, left, self.out)
+        return nearest_first((*rivals, *self.refused, *self.choices.rejected))
 
 
 def _choices(desk: Desk, line: Line) -> Choices:
@@ -129,11 +148,14 @@ def _sorted_out(desk: Desk, line: Line) -> Choices:
     return Choices(ranked(fits), kept, len(rejected) + len(desk.market.absent) - len(kept))
 
 
-def _buy(desk: Desk, want: Want, offer: Offer, fit: int, rejected: tuple[Rejected, ...]) -> tuple[Why, str] | None:
+def _buy(desk: Desk, want: Want, chosen: Fit, against: _Against) -> tuple[Why, str] | None:
     """Buy as many whole hosts as are useful and may be had; what stopped it if that is not one."""
+    offer, fit = chosen
     left = desk.sheet.left[want.key]
     key = (want.key[0], want.line.consumer, offer.provider, offer.template.template)
-    buy = desk.buys.get(key) or Buy(offer, want.line.consumer, 0, (), (), nearest_first(rejected))
+    buy = desk.buys.get(key)
+    if buy is None:
+        buy = Buy(offer, want.line.consumer, 0, (), (), against.alternatives(chosen, left))
     wanted = buy.units + max(left // fit, 1) * offer.per_instance
     most, why, number = _most(desk, key, buy)
     units = min(rounded_up(wanted, offer.template), rounded_down(buy.units + most, offer.template))
@@ -170,7 +192,9 @@ def _grain(offer: Offer) -> str:
 
 
 def _settle(desk: Desk, key: BuyKey, buy: Buy, want: Want) -> None:
-    """Pack the line into the room of a purchase and book it; hosts in which something has run out are not looked at again."""
+    """Pack the line into the room of a purchase and book it; hosts in which something has run out are not looked at
+    again.
+    """
     rooms, placed = fill(buy.rooms, want.key, want.line, desk.sheet.left[want.key])
     full = [room for room in rooms if _is_full(room)] if placed else []
     left = tuple(room for room in rooms if not _is_full(room)) if placed else tuple(rooms)

@@ -1,7 +1,7 @@
 """One planner pass: the order in which policy's questions are asked, and their answers as one plan.
 
-Net, reopen before buying, drop what was never sent, buy, then reclaim. It must not answer a question itself, nor know how
-a plan becomes facts.
+Net, reopen before buying, drop what was never sent, buy, then reclaim. It must not answer a question itself, nor know
+how a plan becomes facts.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,8 @@ class View:
 def plan(world: World, settings: Settings, now: Moment) -> Plan:
     """What is to be bought, dropped, drained, reopened and given back now, and how every line stands.
 
-    Pure: equal arguments give equal plans. `now.seed` is not used. Times in the world are epoch seconds, in `seen` boot seconds.
+    Pure: equal arguments give equal plans. `now.seed` is not used. Times in the world are epoch seconds, in `seen`
+    boot seconds.
     """
     sources = source_views(world, settings, now)
     wanted = wants(world, settings, sources, now)

@@ -1,4 +1,5 @@
-"""What is drained, reopened and given back: only what is idle or unneeded, past its hold, of a source that can be believed.
+"""What is drained, reopened and given back: only what is idle or unneeded, past its hold, of a source that can be
+believed.
 
 Silence never returns a host. It must not know how a give-back is carried out, nor what is bought.
 """
@@ -107,7 +108,9 @@ def _room_for_returns(world: World, settings: Settings, now: Moment) -> dict[str
 
 
 def _useless(case: Case) -> Verdict:
-    """Never usable, or what outlived something: nobody has to be asked. Giving back what vanished is the cheapest proof."""
+    """Never usable, or what outlived something: nobody has to be asked. Giving back what vanished is the cheapest
+    proof.
+    """
     state = case.instance.state
     if case.instance.kind is Kind.REMNANT:
         return _leave(case, "surplus", Why.SURPLUS, "a remnant")
@@ -117,7 +120,9 @@ def _useless(case: Case) -> Verdict:
 
 
 def _drained(court: Court, case: Case, source: SourceView, drain: Drain) -> Verdict:
-    """What becomes of a drain: work and need end one that only asks, the answer by its id completes it, silence reopens it."""
+    """What becomes of a drain: work and need end one that only asks, the answer by its id completes it, silence
+    reopens it.
+    """
     instance, entry = case.instance, case.entry
     if entry is None:
         return _consent(court, case, source, drain)
@@ -178,7 +183,9 @@ def _patience_s(court: Court, case: Case, source: SourceView) -> float:
 
 
 def _idle(court: Court, case: Case, source: SourceView) -> Verdict:
-    """Idle beyond idle time by the source's word and by our own eyes, past its hold, and of no use to a line in force."""
+    """Idle beyond idle time by the source's word and by our own eyes, past its hold, and of no use to a line in
+    force.
+    """
     instance, entry = case.instance, case.entry
     seen_boot_s = court.world.seen.idle_since.get(instance.id)
     if entry is None or seen_boot_s is None:

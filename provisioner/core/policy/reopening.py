@@ -1,7 +1,8 @@
-"""Which drained or draining hosts are opened again for lines that wait, before anything is bought; it drains and returns nothing.
+"""Which drained or draining hosts are opened again for lines that wait, before anything is bought; it drains and
+returns nothing.
 
-What has joined is opened rather than waiting for what is still to come: it serves at once. What has not joined only takes
-the place of a purchase.
+What has joined is opened rather than waiting for what is still to come: it serves at once. What has not joined only
+takes the place of a purchase.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

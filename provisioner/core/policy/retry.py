@@ -1,6 +1,8 @@
-"""How long an offer that failed is left alone, by the contract's error classes; it must not know what is bought instead.
+"""How long an offer that failed is left alone, by the contract's error classes; it must not know what is bought
+instead.
 
-One refusal is one step. The jitter is drawn from a text, so that the same refusal gives the same pause on every machine.
+One refusal is one step. The jitter is drawn from a text, so that the same refusal gives the same pause on every
+machine.
 """
 
 from enum import Enum
@@ -49,7 +51,9 @@ _COURSES: dict[str, Course] = {
 
 
 def scope_of(provider: str, template: str, problem: Problem) -> str:
-    """The id of the health record a problem counts against: the template asked for, unless the problem names a wider or another one."""
+    """The id of the health record a problem counts against: the template asked for, unless the problem names a wider
+    or another one.
+    """
     if problem.whole_provider or problem.error_class == "auth":
         return f"{provider}/{WHOLE_PROVIDER}"
     return f"{provider}/{problem.template or template}"
@@ -58,7 +62,9 @@ def scope_of(provider: str, template: str, problem: Problem) -> str:
 def after_refusal(
     health: HealthFact | None, problem: Problem, settings: Settings, now: Moment, jitter_text: str
 ) -> HealthFact | None:
-    """The health after one more refusal; None if the class is no failure of the offer (throttled, price and the like)."""
+    """The health after one more refusal; None if the class is no failure of the offer (throttled, price and the
+    like).
+    """
     course = _COURSES.get(problem.error_class, Course.DOUBLING)
     if course is Course.NOTHING:
         return None
@@ -78,7 +84,8 @@ def after_refusal(
 
 
 def after_success(health: HealthFact) -> HealthFact | None:
-    """The health after something was made: nothing is held against the offer any more, so None; a parked one stays as it is.
+    """The health after something was made: nothing is held against the offer any more, so None; a parked one stays as
+    it is.
 
     What was parked is freed by a changed description or an operator, never by a purchase that was sent before.
     """

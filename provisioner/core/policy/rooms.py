@@ -1,4 +1,5 @@
-"""Room for bundles in many equal hosts, run-length: how lines are packed into it; it must not know where the hosts come from.
+"""Room for bundles in many equal hosts, run-length: how lines are packed into it; it must not know where the hosts
+come from.
 
 Units of a grant are packed as if each were a host of its own.
 """
@@ -37,7 +38,9 @@ def bundles_in(free: Mapping[str, int], line: Line) -> int:
 
 
 def fill(rooms: Sequence[Room], key: LineKey, line: Line, wanted: int) -> tuple[list[Room], int]:
-    """Pack up to `wanted` of the line, first fit: the rooms afterwards, used before untouched, and how many found room."""
+    """Pack up to `wanted` of the line, first fit: the rooms afterwards, used before untouched, and how many found
+    room.
+    """
     after: list[Room] = []
     placed = 0
     for room in rooms:

@@ -1,4 +1,4 @@
-"""How big purchases are: granularity, splitting into requests, shares of lines, and the money each may cost at worst."""
+"""How big purchases are: granularity, splitting into requests, shares of lines, and what each may cost at worst."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,9 @@ def rounded_down(units: int, template: Template) -> int:
 
 
 def split(units: int, template: Template, settings: Settings) -> list[int]:
-    """As few requests as possible for so many units, big ones first; a last one that is too small borrows from the one before."""
+    """As few requests as possible for so many units, big ones first; a last one that is too small borrows from the
+    one before.
+    """
     most, least = request_most(template, settings), request_least(template)
     pieces = [most] * (units // most)
     rest = units - sum(pieces)
@@ -78,11 +80,18 @@ def _first_hosts(runs: list[Run], hosts: int) -> tuple[dict[LineKey, int], list[
 
 
 def reserve_nanos(kind: Kind, terms: Terms, price: Price, units: int) -> int:
-    """What a purchase may cost at worst until it can be given back, rounded up; in nano-units of the price's currency."""
+    """What a purchase may cost at worst until it can be given back, rounded up; in nano-units of the price's
+    currency.
+    """
     if price.per is Per.PURCHASE:
         return price.nanos + price.once_nanos
     held_s = max(terms.hold_min_s, terms.billing.minimum_s, terms.lead_worst_s + EXPECTED_STAY_S)
     charged_s = billable_s(held_s, terms.billing.quantum_s, terms.billing.minimum_s)
-    by_hosts = kind is Kind.HOST and price.per is Per.HOUR
-    charged = -(-units // (terms.units_per_instance or 1)) if by_hosts else units
+    charged = units if price.per is Per.UNIT_HOUR else _instances(kind, terms, units)
     return hourly_cost_nanos(price.nanos, charged, charged_s) + price.once_nanos
+
+
+def _instances(kind: Kind, terms: Terms, units: int) -> int:
+    """How many instances so many units are: a grant holds them all where its template does not say."""
+    per = terms.units_per_instance or (1 if kind is Kind.HOST else units)
+    return -(-units // max(per, 1))

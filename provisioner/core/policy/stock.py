@@ -47,7 +47,9 @@ def new_stock(world: World, seen: Survey, offers: Iterable[Offer]) -> Stock:
 
 
 def most_units(stock: Stock, offer: Offer) -> tuple[int, Why, str]:
-    """How many more units of the offer may be held, and what stops at that number; a very large number if nothing does."""
+    """How many more units of the offer may be held, and what stops at that number; a very large number if nothing
+    does.
+    """
     key = (offer.provider, offer.template.template)
     held = stock.held.get(key, 0)
     stops: list[tuple[int, Why, str]] = [(1 << 53, Why.CAPACITY, "no bound")]

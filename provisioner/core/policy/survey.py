@@ -1,7 +1,7 @@
 """What is held and what is still coming, seen in one pass over the live instances and the open purchases.
 
-It sorts everything into pools of equal room that may be netted, and into cases that reclaim may have to look at; it must
-not know what any line wants, nor decide anything.
+It sorts everything into pools of equal room that may be netted, and into cases that reclaim may have to look at; it
+must not know what any line wants, nor decide anything.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,6 +21,10 @@ from provisioner.core.settings import Settings
 from provisioner.core.world import World
 
 SERVING = frozenset({InstanceState.BOOTING, InstanceState.RUNNING, InstanceState.UNKNOWN})
+SETTLES_WITHIN_S = 1.0
+"""A source says what it has, then what it lacks. Between the two, work that started on a host as it joined is still part
+of the older demand: without this pause it would be bought for once more."""
+
 _CLOSED_ENTRY = frozenset({EntryState.DRAINING, EntryState.DRAINED})
 
 
@@ -41,10 +45,11 @@ REOPENABLE = frozenset({Phase.CLOSED, Phase.CLOSED_UNJOINED})
 
 @frozen(eq=False)
 class Pool:
-    """Equal room of one source: `slots` hosts, or units of a grant. `shares` is how much of which line it was bought for.
+    """Equal room of one source: `slots` hosts, or units of a grant. `shares` is how much of which line it was bought
+    for.
 
-    `members` are instance ids (one slot each for hosts), or the id of the purchase that is not made yet. `own_only`: it
-    serves only the lines it was bought for.
+    `members` are instance ids (one slot each for hosts), or the id of the purchase that is not made yet. `own_only`:
+    it serves only the lines it was bought for.
     """
 
     source: str
@@ -60,7 +65,8 @@ class Pool:
 
 @frozen(eq=False)
 class Case:
-    """One live instance that reclaim may have to act on, with what its source says of it and its drain, wishes honoured.
+    """One live instance that reclaim may have to act on, with what its source says of it and its drain, wishes
+    honoured.
 
     `joins_by_at` is its join deadline, None if it has joined or has none; `phase` is None if it can't be netted.
     """
@@ -75,7 +81,9 @@ class Case:
 
 @frozen(eq=False)
 class Survey:
-    """The outcome of the pass: units by (provider, template), `held` everything not proven gone, `unmade` the part not made yet."""
+    """The outcome of the pass: units by (provider, template), `held` everything not proven gone, `unmade` the part
+    not made yet.
+    """
 
     pools: tuple[Pool, ...]
     cases: tuple[Case, ...]
@@ -85,7 +93,9 @@ class Survey:
 
 
 def survey(world: World, settings: Settings, sources: dict[str, SourceView], now: Moment) -> Survey:
-    """Look at every live instance and open purchase once; `turns_at` are the times (epoch) at which this alone changes."""
+    """Look at every live instance and open purchase once; `turns_at` are the times (epoch) at which this alone
+    changes.
+    """
     entries = {e.instance: (name, e) for name, supply in world.supplies.items() for e in supply.entries}
     held: dict[tuple[str, str], int] = {}
     waited: dict[tuple[str, str], int] = {}
@@ -186,17 +196,20 @@ def _listed_phase(
         return (Phase.CLOSED if closed and drain.kind is DrainKind.ASK else None), None
     if closed:
         return _reopening(instance, entry, source)
-    open_to_use = entry.state is EntryState.IDLE or (entry.state is EntryState.BUSY and entry.in_use is not None)
-    if not open_to_use:
-        return None, None
     rev, since_at = _opened(entry)
     if source.counted is not None and rev <= source.counted:
         return None, None
-    return Phase.JOINED, since_at + source.settings.netting_window_s
+    if entry.state is EntryState.IDLE or (entry.state is EntryState.BUSY and entry.in_use is not None):
+        return Phase.JOINED, since_at + source.settings.netting_window_s
+    if entry.state is EntryState.BUSY:
+        return Phase.JOINED, since_at + min(SETTLES_WITHIN_S, source.settings.netting_window_s)
+    return None, None
 
 
 def _reopening(instance: InstanceFact, entry: SupplyEntry, source: SourceView) -> tuple[Phase | None, float | None]:
-    """Closed for a drain of ours that is over: open again as soon as its source looks; closed by its own source: not ours."""
+    """Closed for a drain of ours that is over: open again as soon as its source looks; closed by its own source: not
+    ours.
+    """
     if entry.drain is None:
         return None, None
     if instance.reopened_at is None:

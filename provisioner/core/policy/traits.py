@@ -1,7 +1,8 @@
-"""What is known of an offer or a supplied thing, and whether it satisfies a line; it must not know what is bought or held.
+"""What is known of an offer or a supplied thing, and whether it satisfies a line; it must not know what is bought or
+held.
 
-Conditions on numbers look at the size as jobs can use it (memory after `usable`), for offers and for what was delivered
-alike: an offer that satisfies a line must do so as a host too, or it would be bought again and again.
+Conditions on numbers look at the size as jobs can use it (memory after `usable`), for offers and for what was
+delivered alike: an offer that satisfies a line must do so as a host too, or it would be bought again and again.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ class Traits:
     place: Place
 
     def words(self, attribute: str) -> tuple[str, ...]:
-        """What is stated of an attribute in words, the place and the offer's own names included; empty if nothing is."""
+        """What is stated of an attribute in words, place and the offer's own names included; empty if nothing is."""
         stated = tuple(word for name, word in self.labels if name == attribute)
         named = self._named(attribute)
         return (named, *stated) if named is not None else stated

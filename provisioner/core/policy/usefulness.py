@@ -1,4 +1,4 @@
-"""Whether any line in force could use a host like this one, whole and empty; answered once for hosts that are equals."""
+"""Whether any line in force could use a host like this one, whole and empty; answered once for equal hosts."""
 
 from collections.abc import Callable, Sequence
 

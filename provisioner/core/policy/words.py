@@ -1,4 +1,6 @@
-"""The words policy answers in: what to buy, drop, drain, reopen and give back, and how every line stands; values only."""
+"""The words policy answers in: what to buy, drop, drain, reopen and give back, and how every line stands; values
+only.
+"""
 
 from attrs import frozen
 
@@ -9,7 +11,9 @@ from provisioner.core.world import LineStatus
 
 @frozen
 class Purchase:
-    """One purchase to plan: `units` in the template's unit, for these shares, on these terms; the money it may cost at worst."""
+    """One purchase to plan: `units` in the template's unit, for these shares, on these terms; the money it may cost
+    at worst.
+    """
 
     provider: str
     template: str
@@ -53,7 +57,9 @@ class ReopenChoice:
 
 @frozen
 class GiveBack:
-    """Named instances of one provider to return together; `why` is the contract's word (idle, orphan, never_joined, surplus, operator)."""
+    """Named instances of one provider to return together; `why` is the contract's word (idle, orphan, never_joined,
+    surplus, operator).
+    """
 
     provider: str
     instances: tuple[str, ...]
@@ -65,7 +71,8 @@ class GiveBack:
 class Plan:
     """The outcome of one planner pass; `wake_boot_s` is when time alone would change it.
 
-    `unneeded` names what has not joined and serves no line; whoever folds the pass remembers since when without a break.
+    `unneeded` names what has not joined and serves no line; whoever folds the pass remembers since when without a
+    break.
     """
 
     purchases: tuple[Purchase, ...] = ()

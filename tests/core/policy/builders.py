@@ -86,8 +86,10 @@ def template(name: str = "small", price: float | None = 1.0, cores: float = 4, *
     return Template(template=name, **(defaults | more))
 
 
-def grant_template(name: str = "abaqus", price: float = 2.0, **more: Any) -> Template:
-    return template(name, kind=Kind.GRANT, unit="token", units_per_instance=None, size=(), **{"price": price} | more)
+def grant_template(name: str = "abaqus", price: float | None = 2.0, **more: Any) -> Template:
+    priced = None if price is None else usd(price, Per.UNIT_HOUR)
+    defaults: dict[str, Any] = {"kind": Kind.GRANT, "unit": "token", "units_per_instance": None, "size": ()}
+    return evolve(template(name, **(defaults | more)), price=priced)
 
 
 def described(*templates: Template, promises: Promises | None = None, limits: tuple[Any, ...] = ()) -> DescriptionFact:
@@ -270,7 +272,7 @@ def world(
     seen = Seen(
         started_boot_s=BOOT_S - 86_400,
         processes=Map(views),
-        heard=Map({source: heard for source in sources}),
+        heard=Map(dict.fromkeys(sources, heard)),
         idle_since=Map(idle_since or {}),
         unneeded_since=Map(unneeded_since or {}),
     )

@@ -221,15 +221,19 @@ def test_a_grant_is_bought_in_units_of_its_resource() -> None:
     assert standing(found, "tokens") == (0, 12, 0)
 
 
+FITS = Why.NO_OFFER_FITS
+X86 = {"labels": (("arch", "x86_64"),)}
+ARM = (Constraint("arch", one_of=("arm64",)),)
+NOT_A = (Constraint("zone", one_of=("a",), negated=True),)
 REJECTIONS: list[tuple[str, dict[str, Any], dict[str, Any], Why, str]] = [
-    ("too small", {}, {"each": amounts(cores=8)}, Why.NO_OFFER_FITS, "small of east: smaller than one bundle of the line: cores 4 < 8"),
-    ("wrong arch", {"labels": (("arch", "x86_64"),)}, {"where": (Constraint("arch", one_of=("arm64",)),)}, Why.NO_OFFER_FITS, "arch is x86_64, wanted arm64"),
-    ("no gpus", {}, {"where": (Constraint("gpus", least=1000),)}, Why.NO_OFFER_FITS, "gpus is not stated, wanted >= 1"),
-    ("zone", {"place": Place(zone="a")}, {"where": (Constraint("zone", one_of=("a",), negated=True),)}, Why.NO_OFFER_FITS, "zone is a, wanted not a"),
+    ("size", {}, {"each": amounts(cores=8)}, FITS, "small of east: smaller than one bundle of the line: cores 4 < 8"),
+    ("arch", X86, {"where": ARM}, FITS, "arch is x86_64, wanted arm64"),
+    ("gpus", {}, {"where": (Constraint("gpus", least=1000),)}, FITS, "gpus is not stated, wanted >= 1"),
+    ("zone", {"place": Place(zone="a")}, {"where": NOT_A}, FITS, "zone is a, wanted not a"),
     ("too dear", {"price": 3.0}, {"max_price_nanos": 2 * NANOS}, Why.OVER_MAX_PRICE, "3 > 2"),
     ("no price", {"price": None}, {}, Why.UNKNOWN_PRICE, "none stated"),
     ("lapsed price", {"valid_until": NOW.at - 1}, {}, Why.UNKNOWN_PRICE, "lapsed"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "offer", "wanted", "why", "number"), REJECTIONS, ids=[row[0] for row in REJECTIONS])
@@ -336,3 +340,19 @@ def test_a_source_of_its_own_never_shares_a_purchase_with_another() -> None:
     both = world(demand(line("a", 1)), demand(line("a", 1), source="slurm"))
     found = plan(both, settings(), NOW)
     assert [{s.source for s in p.shares} for p in found.purchases] == [{SOURCE}, {"slurm"}]
+
+
+def test_a_purchase_says_which_rivals_it_beat_and_by_which_number() -> None:
+    offers = {EAST: described(template("a", 1.0), template("b", 1.5)), WEST: described(template("c", 0.5))}
+    preferred = settings(providers={EAST: provider(EAST, priority=1), WEST: provider(WEST)})
+    [purchase] = plan(world(demand(line(count=4)), offers=offers), preferred, NOW).purchases
+    beaten = {(r.template, r.reason, r.number) for r in purchase.rejected}
+    assert ("b", "dearer", "0.375 > 0.25") in beaten
+    assert ("c", "lower_priority", "0, 0 < 1, 0") in beaten
+
+
+def test_a_price_for_a_whole_grant_is_paid_once_however_many_units() -> None:
+    whole = grant_template("abaqus", price=None)
+    whole = evolve(whole, price=usd(3.0))
+    found = plan(world(demand(grant_line(count=12)), offers={EAST: described(whole)}), settings(), NOW)
+    assert found.purchases[0].reserve_nanos == 3 * NANOS * 3780 // 3600

@@ -116,8 +116,18 @@ def test_a_higher_incarnation_of_demand_has_counted_all_that_joined_before() -> 
 
 def test_a_joined_host_that_became_busy_is_not_netted_any_more() -> None:
     busy = world(FOUR, instance(), supply(entry("in-1", EntryState.BUSY, rev=6), revision=6))
-    assert standing(plan(busy, settings(), NOW)) == (0, 4, 0)
-    assert len(plan(busy, settings(), NOW).purchases) == 1
+    found = plan(busy, settings(), moment(1.0))
+    assert standing(found) == (0, 4, 0)
+    assert len(found.purchases) == 1
+
+
+def test_work_that_started_as_the_host_joined_is_not_bought_for_before_its_source_could_say_so() -> None:
+    busy = world(FOUR, instance(), supply(entry("in-1", EntryState.BUSY, rev=6), revision=6))
+    found = plan(busy, settings(), NOW)
+    assert is_quiet(found)
+    assert found.wake_boot_s == NOW.boot_s + 1
+    said = with_facts(busy, demand(line(count=4), revision=2, counted=6))
+    assert len(plan(said, settings(), NOW).purchases) == 1
 
 
 @pytest.mark.parametrize("counted", [1, None])
