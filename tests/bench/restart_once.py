@@ -57,7 +57,7 @@ async def start(place: Path) -> tuple[float, int]:
     return took_ms, 0 if world is None else len(world.live)
 
 
-def _begin_nothing(_effect: Effect) -> None:
+def _begin_nothing(effect: Effect) -> None:
     """The daemon is ready before its providers are: what it owes them is begun, and not waited for."""
 
 

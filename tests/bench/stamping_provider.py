@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-HANDSHAKE = {
+HANDSHAKE: dict[str, object] = {
     "version": "2.0",
     "provider": {"name": "stamping", "version": "1"},
     "kinds": ["host"],
@@ -21,7 +21,7 @@ HANDSHAKE = {
         "calls": {"in_flight": 8, "late_effect_s": 5},
     },
 }
-SMALL = {
+SMALL: dict[str, object] = {
     "template": "small",
     "kind": "host",
     "unit": "machine",
