@@ -42,12 +42,9 @@ from provider_sdk.contract.framing import (
 )
 from provider_sdk.contract.messages import (
     AskedRequest,
-    CancelCall,
     CancelParams,
-    Changed,
     DescribeParams,
     DescribeResult,
-    Exit,
     ExtendedItem,
     ExtendItem,
     ExtendParams,
@@ -58,13 +55,9 @@ from provider_sdk.contract.messages import (
     InitializeResult,
     ListParams,
     ListResult,
-    Log,
-    Notice,
-    NoticeItem,
     PingParams,
     PingResult,
     Program,
-    Progress,
     QuoteParams,
     QuoteResult,
     RequestParams,
@@ -92,6 +85,15 @@ from provider_sdk.contract.money import (
     amount_to_nanos,
     nanos_to_amount,
 )
+from provider_sdk.contract.notifications import (
+    CancelCall,
+    Changed,
+    Exit,
+    Log,
+    Notice,
+    NoticeItem,
+    Progress,
+)
 from provider_sdk.contract.promises import (
     ANSWER_S_DEFAULT,
     CallsPromise,
@@ -105,9 +107,6 @@ from provider_sdk.contract.promises import (
 )
 from provider_sdk.contract.shape import (
     BadShape,
-    Gathering,
-    fault,
-    pointer,
 )
 from provider_sdk.contract.times import (
     format_time,
@@ -222,7 +221,6 @@ __all__ = [
     "Frame",
     "FrameReader",
     "FrameTooLong",
-    "Gathering",
     "Granularity",
     "Health",
     "Hold",
@@ -312,14 +310,12 @@ __all__ = [
     "decode_noting",
     "encode",
     "error_object",
-    "fault",
     "format_time",
     "frame",
     "nanos_to_amount",
     "notification_object",
     "outcome_of",
     "parse_time",
-    "pointer",
     "read_error",
     "read_line",
     "request_object",

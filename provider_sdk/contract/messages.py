@@ -1,7 +1,8 @@
-"""The params and results of every method and notification of the contract (§2, §4, §5).
+"""The params and results of every method of the contract (§2, §4).
 
 Alone responsible for what each call carries. Values do nothing; the codec checks them. Field names are those of the
-wire; collections are tuples; an optional field that is absent holds `None` or the contract's default.
+wire; collections are tuples; an optional field that is absent holds `None` or the contract's default. Those of
+notifications are written down next door and are to be had from here too.
 """
 
 from typing import Annotated
@@ -11,14 +12,12 @@ from msgspec import Meta
 
 from provider_sdk.contract.forms import (
     AbsolutePath,
-    CallId,
     Config,
     Count,
     Cursor,
     Duration,
     Epoch,
     FrameBytes,
-    LogFields,
     Name,
     Number,
     PageLimit,
@@ -27,11 +26,17 @@ from provider_sdk.contract.forms import (
     RequestData,
     Revision,
     StateId,
-    Text,
     Time,
     Units,
     Word,
 )
+from provider_sdk.contract.notifications import CancelCall as CancelCall  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import Changed as Changed  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import Exit as Exit  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import Log as Log  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import Notice as Notice  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import NoticeItem as NoticeItem  # noqa: PLC0414 - exported on purpose
+from provider_sdk.contract.notifications import Progress as Progress  # noqa: PLC0414 - exported on purpose
 from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.types import (
     Instances,
@@ -46,13 +51,10 @@ from provider_sdk.contract.types import (
     Templates,
 )
 from provider_sdk.contract.words import (
-    ChangedWhat,
     Health,
     Kind,
     ListScope,
-    LogLevel,
     Mode,
-    NoticeKind,
     ReturnState,
     ReturnWhy,
     View,
@@ -381,62 +383,3 @@ class ShutdownResult:
     """How many purchases and returns are still open at the far side."""
 
     open: Count | None = None
-
-
-# --- notifications
-
-
-@frozen
-class CancelCall:
-    """Daemon to provider: stop working on the call with this id (CC-6)."""
-
-    id: CallId
-
-
-@frozen
-class Exit:
-    """Daemon to provider: exit now."""
-
-
-@frozen
-class Changed:
-    """Provider to daemon: what is worth asking for again."""
-
-    what: Annotated[tuple[ChangedWhat, ...], Meta(max_length=8)]
-    instances: Annotated[tuple[Ref, ...], Meta(max_length=1000)] = ()
-    requests: Annotated[tuple[Name, ...], Meta(max_length=500)] = ()
-
-
-@frozen
-class NoticeItem:
-    """One warning: without a deadline, or with a past one, it is happening now."""
-
-    instance: Ref
-    kind: NoticeKind
-    deadline: Time | None = None
-    detail: Text | None = None
-
-
-@frozen
-class Notice:
-    """Provider to daemon: what the far side warned of."""
-
-    items: Annotated[tuple[NoticeItem, ...], Meta(max_length=1000)]
-
-
-@frozen
-class Progress:
-    """Provider to daemon: how far a purchase is, for people."""
-
-    request_id: Name
-    phase: Word
-    eta_s: Duration | None = None
-
-
-@frozen
-class Log:
-    """Provider to daemon: a line for the provider's log."""
-
-    level: LogLevel
-    text: Text
-    fields: LogFields | None = None

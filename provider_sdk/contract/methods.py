@@ -10,6 +10,7 @@ from typing import Final, Literal
 from attrs import frozen
 
 from provider_sdk.contract import messages as m
+from provider_sdk.contract import notifications as n
 from provider_sdk.contract.types import Report
 from provider_sdk.contract.words import Capability
 
@@ -70,12 +71,12 @@ NOTIFICATIONS: Final[Mapping[str, NotificationKind]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            NotificationKind("cancel_call", m.CancelCall, "daemon"),
-            NotificationKind("exit", m.Exit, "daemon"),
-            NotificationKind("changed", m.Changed, "provider"),
-            NotificationKind("notice", m.Notice, "provider"),
-            NotificationKind("progress", m.Progress, "provider"),
-            NotificationKind("log", m.Log, "provider"),
+            NotificationKind("cancel_call", n.CancelCall, "daemon"),
+            NotificationKind("exit", n.Exit, "daemon"),
+            NotificationKind("changed", n.Changed, "provider"),
+            NotificationKind("notice", n.Notice, "provider"),
+            NotificationKind("progress", n.Progress, "provider"),
+            NotificationKind("log", n.Log, "provider"),
         )
     }
 )

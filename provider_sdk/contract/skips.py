@@ -9,7 +9,8 @@ from typing import Final
 
 from attrs import frozen
 
-from provider_sdk.contract.messages import Changed, DescribeResult, InitializeResult, ListResult, RequestStatusResult
+from provider_sdk.contract.messages import DescribeResult, InitializeResult, ListResult, RequestStatusResult
+from provider_sdk.contract.notifications import Changed
 from provider_sdk.contract.shape import pointer
 from provider_sdk.contract.types import ParamFault, Report
 from provider_sdk.contract.words import ChangedWhat, InstanceKind, Kind

@@ -4,7 +4,6 @@ Alone responsible for checking values against the annotations of `forms` and `ty
 pattern, all faults. Knows no message; `codec` decides which classes take a faster way.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
@@ -12,12 +11,12 @@ from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import attrs
-import orjson
 from cattrs import Converter
 from cattrs.gen import make_dict_unstructure_fn, override
 from msgspec import Meta
 
-from provider_sdk.contract.forms import MUST_BE, EncodedLimit, Matches
+from provider_sdk.contract.checks import bounds, pattern_check, size_check
+from provider_sdk.contract.forms import EncodedLimit, Matches
 from provider_sdk.contract.shape import Gathering, fault
 from provider_sdk.contract.types import AttributeValue, Quantity, Template
 from provider_sdk.contract.words import DROPPED_WHEN_UNKNOWN, WEAKEST, Kind
@@ -246,9 +245,9 @@ def _word_hook(t: type[StrEnum]) -> Hook:
 def _annotated_hook(t: object, converter: Converter) -> Hook:
     inner, *marks = get_args(t)
     read_inner = _reader(inner, converter)
-    before = [_size_check(mark.limit_bytes) for mark in marks if isinstance(mark, EncodedLimit)]
-    after = [_pattern_check(mark.pattern) for mark in marks if isinstance(mark, Matches)]
-    after += [check for mark in marks if isinstance(mark, Meta) for check in _bounds(mark)]
+    before = [size_check(mark.limit_bytes) for mark in marks if isinstance(mark, EncodedLimit)]
+    after = [pattern_check(mark.pattern) for mark in marks if isinstance(mark, Matches)]
+    after += [check for mark in marks if isinstance(mark, Meta) for check in bounds(mark)]
 
     def read(raw: object, _: object) -> object:
         for check in before:
@@ -259,66 +258,6 @@ def _annotated_hook(t: object, converter: Converter) -> Hook:
         return value
 
     return read
-
-
-def _size_check(limit_bytes: int) -> Callable[[object], None]:
-    def check(raw: object) -> None:
-        size = encoded_size(raw)
-        if size is None:
-            raise fault("must be JSON")
-        if size > limit_bytes:
-            raise fault(f"must take at most {limit_bytes} bytes")
-
-    return check
-
-
-def encoded_size(raw: object) -> int | None:
-    """Return how many bytes `raw` takes as compact JSON, or None if it is no JSON."""
-    try:
-        return len(orjson.dumps(raw))
-    except orjson.JSONEncodeError:
-        return None
-
-
-def _bounds(meta: Meta) -> list[Callable[[object], None]]:
-    checks: list[Callable[[object], None]] = []
-    if meta.min_length is not None or meta.max_length is not None:
-        checks.append(_length_check(meta.min_length or 0, meta.max_length))
-    if meta.ge is not None or meta.le is not None:
-        checks.append(_range_check(meta.ge, meta.le))
-    return checks
-
-
-def _pattern_check(pattern: str) -> Callable[[object], None]:
-    search = re.compile(pattern).search
-    what = MUST_BE[pattern]
-
-    def check(value: object) -> None:
-        if not search(cast(str, value)):
-            raise fault(what)
-
-    return check
-
-
-def _length_check(least: int, most: int | None) -> Callable[[object], None]:
-    span = f"at least {least}" if most is None else f"at most {most}" if not least else f"{least} to {most}"
-
-    def check(value: object) -> None:
-        length = len(cast(str, value))
-        if length < least or (most is not None and length > most):
-            raise fault(f"must have {span} {'characters' if isinstance(value, str) else 'entries'}")
-
-    return check
-
-
-def _range_check(least: float | None, most: float | None) -> Callable[[object], None]:
-    # Written so that a number that compares with nothing (NaN) is refused.
-    def check(value: object) -> None:
-        number = cast(float, value)
-        if not ((least is None or number >= least) and (most is None or number <= most)):
-            raise fault(f"must lie between {least} and {most}")
-
-    return check
 
 
 # --- writing
