@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import field, frozen
 
 from provisioner.core.policy.demand import LineKey, Want, may_share
+from provisioner.core.policy.pools import Pool
 from provisioner.core.policy.rooms import Room, bundles_in, fill, overfull, touched
-from provisioner.core.policy.survey import Phase, Pool
+from provisioner.core.policy.standing import Phase
 from provisioner.core.policy.traits import mismatch, takes_whole
 from provisioner.core.settings import Settings
 

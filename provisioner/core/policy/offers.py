@@ -6,28 +6,25 @@ It judges offers one at a time, against a line or by themselves; it must not kno
 
 from collections.abc import Iterator
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from provisioner.core.events import Moment
 from provisioner.core.facts import DescriptionFact, HealthFact
-from provisioner.core.model import Billing, Kind, Line, Per, Price, Rejected, SharedLimit, Template, Terms
-from provisioner.core.money import billable_s, decimal_text, hourly_cost_nanos
+from provisioner.core.model import Kind, Line, Price, Rejected, SharedLimit, Template, Terms
+from provisioner.core.money import decimal_text
+from provisioner.core.policy.overrides import overridden, traits_on_offer
+from provisioner.core.policy.pricing import cost_nanos, hourly_nanos, once_nanos
 from provisioner.core.policy.retry import WHOLE_PROVIDER
 from provisioner.core.policy.rooms import bundles_in
-from provisioner.core.policy.traits import MODEL, Traits, holds, mismatch, shortage, usable
+from provisioner.core.policy.traits import Traits, holds, mismatch, shortage
 from provisioner.core.process import ProcessState
 from provisioner.core.provider_settings import (
-    USABLE_MEMORY_PERMILLE,
-    BillingOverride,
     ProviderSettings,
     TemplateOverride,
 )
 from provisioner.core.reasons import Why
 from provisioner.core.settings import Settings
 from provisioner.core.world import ProcessView, World
-
-EXPECTED_STAY_S = 3600
-"""How long a purchase is expected to be kept, until it is learned (design §7, settings `expected_stay`)."""
 
 _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
 
@@ -135,7 +132,7 @@ def _offers_of(
     serial = description.promises.token_replay == "none"
     for described in description.templates:
         override = entry.override(described.template) if entry.templates else None
-        template = described if override is None else _overridden(described, override)
+        template = described if override is None else overridden(described, override)
         blocked = (
             (Why.PROVIDER_NOT_READY, unready) if unready else _blocked(world, entry.name, template, description, now)
         )
@@ -143,56 +140,22 @@ def _offers_of(
         blocked = blocked or _unpriced(
             settings, template, price, now, said=override is not None and override.price is not None
         )
-        traits = _traits(entry.name, template, override)
+        traits = traits_on_offer(entry.name, template, override)
         yield Offer(
             provider=entry.name,
             template=template,
             traits=traits,
             rank=(-entry.priority, -template.priority),
             consumers=None if override is None else override.consumers,
-            cost_nanos=0 if price is None else _cost_nanos(template, price),
-            once_nanos=0 if price is None else _once_nanos(template, price),
-            hourly_nanos=0 if price is None else _hourly_nanos(template, price),
+            cost_nanos=0 if price is None else cost_nanos(template, price),
+            once_nanos=0 if price is None else once_nanos(template, price),
+            hourly_nanos=0 if price is None else hourly_nanos(template, price),
             held_most=template.capacity_max,
             provider_most=entry.max_units,
             limits=limits,
             serial=serial,
             blocked=blocked or _excluded(traits, override),
         )
-
-
-def _overridden(template: Template, override: TemplateOverride) -> Template:
-    most = [m for m in (template.capacity_max, override.max_units) if m is not None]
-    lead = override.lead_time
-    return evolve(
-        template,
-        price=override.price or template.price,
-        billing=_billing(template.billing, override.billing),
-        lead_typical_s=template.lead_typical_s if lead is None else lead.typical_s,
-        lead_worst_s=template.lead_worst_s if lead is None else lead.worst_s,
-        capacity_max=min(most, default=None),
-        priority=template.priority if override.priority is None else override.priority,
-    )
-
-
-def _billing(said: Billing, override: BillingOverride | None) -> Billing:
-    if override is None:
-        return said
-    return Billing(
-        quantum_s=said.quantum_s if override.quantum_s is None else override.quantum_s,
-        minimum_s=said.minimum_s if override.minimum_s is None else override.minimum_s,
-        starts=override.starts or said.starts,
-        ends=override.ends or said.ends,
-    )
-
-
-def _traits(provider: str, template: Template, override: TemplateOverride | None) -> Traits:
-    said = None if override is None else override.usable_memory_permille
-    size = usable(template.size, USABLE_MEMORY_PERMILLE if said is None else said)
-    labels = template.labels
-    if template.model is not None and not any(attribute == MODEL for attribute, _ in labels):
-        labels = tuple(sorted((*labels, (MODEL, template.model))))
-    return Traits(template.kind, provider, template.template, size, labels, template.place)
 
 
 def _unready(view: ProcessView | None, description: DescriptionFact | None) -> str:
@@ -241,36 +204,6 @@ def _is_open_to(offer: Offer, consumer: str, settings: Settings) -> bool:
         return False
     providers = settings.consumer(consumer).providers
     return providers is None or offer.provider in providers
-
-
-def _hourly_nanos(template: Template, price: Price) -> int:
-    """Of one whole host, or of one unit of a grant."""
-    if price.per is Per.PURCHASE:
-        return price.nanos
-    of_units = template.kind is Kind.HOST and price.per is Per.UNIT_HOUR
-    return price.nanos * ((template.units_per_instance or 1) if of_units else 1)
-
-
-def _cost_nanos(template: Template, price: Price) -> int:
-    return 0 if _is_for_all(template, price) else _stay_nanos(template, price)
-
-
-def _once_nanos(template: Template, price: Price) -> int:
-    if price.per is Per.PURCHASE:
-        return price.nanos + price.once_nanos
-    return price.once_nanos + (_stay_nanos(template, price) if _is_for_all(template, price) else 0)
-
-
-def _is_for_all(template: Template, price: Price) -> bool:
-    """Whether the price does not grow with the units: of a purchase, or of a grant that holds them all."""
-    one_grant = template.kind is Kind.GRANT and template.units_per_instance is None
-    return price.per is Per.PURCHASE or (price.per is Per.HOUR and one_grant)
-
-
-def _stay_nanos(template: Template, price: Price) -> int:
-    billing = template.billing
-    stay_s = billable_s(max(EXPECTED_STAY_S, template.hold_min_s), billing.quantum_s, billing.minimum_s)
-    return hourly_cost_nanos(_hourly_nanos(template, price), 1, stay_s)
 
 
 def _turns_at(world: World, offers: list[Offer], now: Moment) -> Iterator[float]:

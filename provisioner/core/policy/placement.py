@@ -14,11 +14,12 @@ from provisioner.core.policy.demand import LineKey, Want, may_share
 from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
 from provisioner.core.policy.offers import Market, Offer, terms_of, unfit
+from provisioner.core.policy.pricing import reserve_nanos
 from provisioner.core.policy.ranking import Fit, Ranked, best, passed_over, ranked
 from provisioner.core.policy.rooms import Room, bundles_in, fill
-from provisioner.core.policy.sizing import request_most, reserve_nanos, rounded_down, rounded_up, shares_of, split
+from provisioner.core.policy.sizing import request_most, rounded_down, rounded_up, shares_of, split
+from provisioner.core.policy.standing import Phase
 from provisioner.core.policy.stock import OfferKey, Stock, most_units, take
-from provisioner.core.policy.survey import Phase
 from provisioner.core.policy.words import Purchase
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.settings import Settings

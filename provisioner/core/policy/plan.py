@@ -17,8 +17,9 @@ from provisioner.core.policy.offers import market
 from provisioner.core.policy.placement import Desk, bought_for, place, purchases
 from provisioner.core.policy.reclaim import Court, give_backs, verdicts
 from provisioner.core.policy.reopening import reopened
+from provisioner.core.policy.standing import REOPENABLE, Phase
 from provisioner.core.policy.stock import new_stock
-from provisioner.core.policy.survey import REOPENABLE, Phase, Survey, survey
+from provisioner.core.policy.survey import Survey, survey
 from provisioner.core.policy.usefulness import usefulness
 from provisioner.core.policy.words import Drop, Plan
 from provisioner.core.reasons import Reason, Why

@@ -12,7 +12,7 @@ from provisioner.core.events import Moment
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import Drain, DrainKind, EntryState, Kind
 from provisioner.core.policy.demand import SourceView
-from provisioner.core.policy.survey import SERVING, Case
+from provisioner.core.policy.standing import SERVING, Case
 from provisioner.core.policy.words import DrainChoice, GiveBack, ReopenChoice
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.settings import Settings

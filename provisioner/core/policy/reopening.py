@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from provisioner.core.model import Kind
 from provisioner.core.policy.demand import Want
 from provisioner.core.policy.netting import Netted, Sheet, net
-from provisioner.core.policy.survey import Phase, Pool
+from provisioner.core.policy.pools import Pool
+from provisioner.core.policy.standing import Phase
 from provisioner.core.policy.words import ReopenChoice
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.settings import Settings

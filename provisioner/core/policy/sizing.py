@@ -1,11 +1,9 @@
-"""How big purchases are: granularity, splitting into requests, shares of lines, and what each may cost at worst."""
+"""How big purchases are: granularity, splitting into requests, and the shares of lines in each."""
 
 from collections.abc import Sequence
 
-from provisioner.core.model import Kind, Per, Price, Share, Template, Terms
-from provisioner.core.money import billable_s, hourly_cost_nanos
+from provisioner.core.model import Share, Template
 from provisioner.core.policy.demand import LineKey
-from provisioner.core.policy.offers import EXPECTED_STAY_S
 from provisioner.core.policy.rooms import Room
 from provisioner.core.settings import Settings
 
@@ -77,21 +75,3 @@ def _first_hosts(runs: list[Run], hosts: int) -> tuple[dict[LineKey, int], list[
             rest = [(run - taken, holds)] if run > taken else []
             return held, rest + runs[at + 1 :]
     return held, []
-
-
-def reserve_nanos(kind: Kind, terms: Terms, price: Price, units: int) -> int:
-    """What a purchase may cost at worst until it can be given back, rounded up; in nano-units of the price's
-    currency.
-    """
-    if price.per is Per.PURCHASE:
-        return price.nanos + price.once_nanos
-    held_s = max(terms.hold_min_s, terms.billing.minimum_s, terms.lead_worst_s + EXPECTED_STAY_S)
-    charged_s = billable_s(held_s, terms.billing.quantum_s, terms.billing.minimum_s)
-    charged = units if price.per is Per.UNIT_HOUR else _instances(kind, terms, units)
-    return hourly_cost_nanos(price.nanos, charged, charged_s) + price.once_nanos
-
-
-def _instances(kind: Kind, terms: Terms, units: int) -> int:
-    """How many instances so many units are: a grant holds them all where its template does not say."""
-    per = terms.units_per_instance or (1 if kind is Kind.HOST else units)
-    return -(-units // max(per, 1))

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from provisioner.core.policy.demand import Want, may_share
+from provisioner.core.policy.pools import memory_permille
 from provisioner.core.policy.rooms import bundles_in
-from provisioner.core.policy.survey import Case, memory_permille
+from provisioner.core.policy.standing import Case
 from provisioner.core.policy.traits import Traits, mismatch, traits_as_delivered
 from provisioner.core.settings import Settings
 
