@@ -115,7 +115,7 @@ class Seen:
     `frames_open` and `frames_closed` are by token: the process number that has the frame, and when the last one
     closed. `wanted` are a
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
-    closed, without it.
+    closed, without it. `unneeded_since` is by instance: since which pass it served no line, without a break.
     """
 
     started_boot_s: float = 0.0

@@ -7,7 +7,16 @@ planned runs after `lead_s`, what is given back is gone a second later.
 from attrs import define, evolve, field
 
 from provisioner.core.decide import decided
-from provisioner.core.events import CameDue, DemandPushed, Event, Moment, PlanningDue, PushedEntry, SupplyPushed
+from provisioner.core.events import (
+    CameDue,
+    DaemonStarted,
+    DemandPushed,
+    Event,
+    Moment,
+    PlanningDue,
+    PushedEntry,
+    SupplyPushed,
+)
 from provisioner.core.facts import FactKind, InstanceFact, Key
 from provisioner.core.giveback import ReturnState
 from provisioner.core.instance import InstanceState
@@ -69,6 +78,12 @@ class PlayedCluster:
         self._push()
         self.peak = max(self.peak, len(self.world.live))
         self.t += 1
+
+    def restart(self) -> None:
+        """The daemon starts anew: the facts stay, what was only observed is gone, providers are ready again."""
+        ready = self.world.seen.processes
+        self._decide(DaemonStarted(holder="again"))
+        self.world = evolve(self.world, seen=evolve(self.world.seen, processes=ready))
 
     def _plan_if_due(self) -> None:
         if planning_at(self.world, self.settings) > self.now.boot_s:

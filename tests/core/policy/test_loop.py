@@ -46,6 +46,22 @@ def test_random_jobs_are_all_finished_and_no_busy_host_is_ever_given_back(seed: 
     assert played.peak * 4 <= sum(job[2] for job in jobs) + 4 * 16
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_restarts_at_any_moment_buy_nothing_twice_and_lose_nothing(seed: int) -> None:
+    draw = random.Random(100 + seed)
+    jobs = [(draw.randrange(200), draw.randrange(20, 90), draw.choice([1, 4, 16, 40])) for _ in range(25)]
+    calm, shaken = cluster(list(jobs)), cluster(list(jobs))
+    play(calm)
+    while not shaken.is_over:
+        if draw.random() < 0.1:
+            shaken.restart()
+        shaken.step()
+        assert shaken.t < 3000
+    assert shaken.finished == len(jobs)
+    assert not shaken.broken
+    assert shaken.bought_units <= calm.bought_units
+
+
 def test_a_steady_demand_is_not_bought_for_twice_while_hosts_start_and_join() -> None:
     played = cluster([(0, 200, 16)] * 4)
     play(played)

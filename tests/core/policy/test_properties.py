@@ -8,6 +8,7 @@ from provisioner.core.facts import FactKind, InstanceFact, RequestFact
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import Draw, EntryState, Kind, Line, Share, SharedLimit, Template
 from provisioner.core.policy.plan import plan
+from provisioner.core.policy.words import Plan
 from provisioner.core.request import OPEN, RequestState
 from provisioner.core.world import World
 from tests.core.policy import builders as b
@@ -103,7 +104,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 @given(worlds())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_demand_is_conserved_in_every_world(world: World) -> None:
     found = plan(world, b.settings(), b.moment(1.0))
     asked = {line.id: line.count for line in world.demands[b.SOURCE].lines}
@@ -114,7 +115,7 @@ def test_demand_is_conserved_in_every_world(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_plan_passes_capacity_or_a_shared_limit(world: World) -> None:
     description = world.descriptions[b.EAST]
     found = plan(world, b.settings(), b.moment(1.0))
@@ -130,13 +131,13 @@ def test_no_plan_passes_capacity_or_a_shared_limit(world: World) -> None:
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_equal_worlds_give_equal_plans(world: World) -> None:
     assert plan(world, b.settings(), b.moment(1.0)) == plan(evolve(world), b.settings(), b.moment(1.0))
 
 
 @given(worlds())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nothing_is_both_opened_and_given_back_or_closed_twice(world: World) -> None:
     found = plan(world, b.settings(), b.moment(1.0))
     acted = (
@@ -149,7 +150,7 @@ def test_nothing_is_both_opened_and_given_back_or_closed_twice(world: World) -> 
 
 
 @given(lines(), OFFERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_constant_input_asks_for_nothing_after_it_settled(wanted: tuple[Line, ...], offers: list[Template]) -> None:
     """Bought, then made in full, then joined and taken into use: no step calls for another."""
     world = b.world(
@@ -195,3 +196,20 @@ def _host(request: RequestFact, n: int) -> b.Record:
             size=request.terms.size,
         ),
     )
+
+
+@given(worlds(), st.floats(0.01, 0.99))
+@settings(max_examples=100, deadline=None)
+def test_time_alone_changes_nothing_before_the_wake(world: World, part: float) -> None:
+    first = plan(world, b.settings(), b.moment(1.0))
+    if first.unneeded:
+        since = world.seen.unneeded_since.update(dict.fromkeys(first.unneeded, b.BOOT_S + 1))
+        world = evolve(world, seen=evolve(world.seen, unneeded_since=since))
+    ahead_s = 1000.0 if first.wake_boot_s is None else first.wake_boot_s - b.BOOT_S - 1.0
+    later = plan(world, b.settings(), b.moment(1.0 + ahead_s * part))
+    assert actions(later) == actions(first)
+    assert [(s.met, s.in_flight, s.open) for s in later.lines] == [(s.met, s.in_flight, s.open) for s in first.lines]
+
+
+def actions(found: Plan) -> tuple[object, ...]:
+    return (found.purchases, found.drops, found.drains, found.reopens, found.returns)
