@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from provisioner.cli.rest_client import Client
-from provisioner.cli.show import age_text, clock_text, print_lines, print_table
+from provisioner.cli.show import age_text, clock_text, money_text, print_lines, print_table
 
 Body = dict[str, Any]
 Prints = Callable[[Body], None]
@@ -103,16 +103,21 @@ def print_instances(body: Body) -> None:
     """One row an instance, by provider and template."""
     rows = [
         (
-            i["id"], i["state"], f"{i['provider']}/{i['template']}", i["name"] or i["provider_id"], i["consumer"],
-            i["cost"], (i["drain"] or i["notice"] or {}).get("kind"),
+            i["id"], i["state"], f"{i['provider']}/{i['template']}", money_text(i["cost"]), i["consumer"],
+            (i["drain"] or i["notice"] or {}).get("kind"), _short(i["name"]) or i["provider_id"],
         )
         for i in sorted(body["instances"], key=_by_offer)
     ]  # fmt: skip
-    print_table(("instance", "state", "of", "name", "for", "cost", "drain"), rows, "there is none")
+    print_table(("instance", "state", "of", "cost", "for", "drain", "name"), rows, "there is none")
 
 
 def _by_offer(instance: Body) -> tuple[str, str, str]:
     return (instance["provider"], instance["template"], instance["id"])
+
+
+def _short(name: str | None) -> str | None:
+    """A host name without its domain; an address as it is."""
+    return name.partition(".")[0] if name is not None and name[:1].isalpha() else name
 
 
 def print_one(body: Body) -> None:
@@ -137,10 +142,10 @@ def _value(value: object) -> str | None:
 def print_costs(body: Body) -> None:
     """The sum, and by whom it was made."""
     currency = body["currency"]
-    rows: list[tuple[object, ...]] = [("everything", body["total"], body["burn_per_hour"])]
-    rows += [(f"provider {name}", total, None) for name, total in body["per_provider"].items()]
-    rows += [(f"consumer {name}", total, None) for name, total in body["per_consumer"].items()]
-    rows += [(f"now {state}", None, burn) for state, burn in body["burn_by_state"].items()]
+    rows: list[tuple[object, ...]] = [("everything", money_text(body["total"]), money_text(body["burn_per_hour"]))]
+    rows += [(f"provider {name}", money_text(total), None) for name, total in body["per_provider"].items()]
+    rows += [(f"consumer {name}", money_text(total), None) for name, total in body["per_consumer"].items()]
+    rows += [(f"now {state}", None, money_text(burn)) for state, burn in body["burn_by_state"].items()]
     print_table(("of", f"so far {currency}", f"{currency} per hour"), rows, "nothing")
     if body["unpriced"]:
         print_lines([f"{body['unpriced']} things of unknown price are in no sum"])
@@ -148,11 +153,12 @@ def print_costs(body: Body) -> None:
 
 def print_decisions(body: Body) -> None:
     """One row a decision, newest first."""
-    rows = [
-        (clock_text(d["at"]), d["what"], d["subject"], _offer(d), d["units"], d["reason"]["sentence"])
-        for d in body["decisions"]
-    ]
-    print_table(("at (UTC)", "what", "about", "of", "units", "reason"), rows, "nothing was decided")
+    rows = [(clock_text(d["at"]), _act(d), d["subject"], _offer(d), d["reason"]["sentence"]) for d in body["decisions"]]
+    print_table(("at (UTC)", "what", "about", "of", "reason"), rows, "nothing was decided", whole=("about",))
+
+
+def _act(decision: Body) -> str:
+    return str(decision["what"]) + (f" {decision['units']}" if decision["units"] is not None else "")
 
 
 def _offer(decision: Body) -> str | None:
@@ -175,11 +181,11 @@ def print_demand(body: Body) -> None:
 def print_supply(body: Body) -> None:
     """One row an entry, and how old each source's word is."""
     rows = [
-        (e["instance"], e["name"], e["state"], s["source"], clock_text(e["since"]), e["drain"])
+        (e["instance"], e["state"], s["source"], clock_text(e["since"]), e["drain"], _short(e["name"]))
         for s in body["sources"]
         for e in s["entries"]
     ]
-    print_table(("instance", "name", "state", "source", "since", "drain"), rows, "no source has anything")
+    print_table(("instance", "state", "source", "since", "drain", "name"), rows, "no source has anything")
     for source in body["sources"]:
         silent = "" if source["fresh"] else ", which is too long ago: it is taken as silent"
         print_lines([f"{source['source']} was heard {age_text(source['age_s'])} ago{silent}"])

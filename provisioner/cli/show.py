@@ -6,6 +6,7 @@ they mean.
 
 import json
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Final
 
 from rich.console import Console
@@ -25,16 +26,28 @@ def harmless(text: object) -> str:
     return "".join(c if c.isprintable() else "�" for c in str(text))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
-    """A table; the first column keeps its width, long cells of others go on below. `empty` stands for no rows."""
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for n, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=n == 0)
-    for row in rows:
-        table.add_row(*(cell(value) for value in row))
-    if not table.row_count:
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, whole: Sequence[str] = ()
+) -> None:
+    """A table; the first column and `whole` ones are never cut, others are, and the last one goes on below.
+
+    `empty` is printed where there are no rows.
+    """
+    cells = [[cell(value) for value in row] for row in rows]
+    if not cells:
         print(empty)
         return
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    for n, column in enumerate(columns):
+        width = max(len(column), *(row[n].cell_len for row in cells))
+        if n == len(columns) - 1:
+            table.add_column(column, overflow="fold")
+        elif n == 0 or column in whole:
+            table.add_column(column, no_wrap=True, min_width=width)
+        else:
+            table.add_column(column, no_wrap=True, overflow="ellipsis")
+    for row in cells:
+        table.add_row(*row)
     console().print(table)
 
 
@@ -68,6 +81,11 @@ def age_text(seconds: float | None) -> str:
         if count or (unit == "s" and not parts):
             parts.append(f"{count}{unit}")
     return " ".join(parts[:2])
+
+
+def money_text(amount: str | None) -> str | None:
+    """A sum as people read it, with four decimals at most."""
+    return None if amount is None else f"{Decimal(amount):,.4f}".rstrip("0").rstrip(".")
 
 
 def clock_text(time: str | None) -> str | None:

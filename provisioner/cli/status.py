@@ -11,7 +11,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from provisioner.cli.rest_client import Client
-from provisioner.cli.show import age_text, print_lines
+from provisioner.cli.show import age_text, money_text, print_lines
 
 Body = dict[str, Any]
 REASONS_SHOWN: Final = 3
@@ -82,9 +82,9 @@ def _verdict(health: Body) -> StatusLine:
 
 def _burn(costs: Body) -> StatusLine:
     currency = costs["currency"]
-    parts = ", ".join(f"{state} {sum_}" for state, sum_ in costs["burn_by_state"].items() if sum_ != "0")
-    text = f"{costs['burn_per_hour']} {currency}/h now" + (f" ({parts})" if parts else "")
-    text += f"; {costs['total']} {currency} in all, {costs['reserved']} reserved"
+    parts = ", ".join(f"{state} {money_text(sum_)}" for state, sum_ in costs["burn_by_state"].items() if sum_ != "0")
+    text = f"{money_text(costs['burn_per_hour'])} {currency}/h now" + (f" ({parts})" if parts else "")
+    text += f"; {money_text(costs['total'])} {currency} in all, {money_text(costs['reserved'])} reserved"
     if costs["unpriced"]:
         text += f"; {costs['unpriced']} things of unknown price are in no sum"
     return StatusLine("burn", text, "provisioner costs")
