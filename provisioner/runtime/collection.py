@@ -15,3 +15,14 @@ def no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextlib.contextmanager
+def built_to_stay() -> Iterator[None]:
+    """The same, for what lives as long as the process: later collections don't walk over it either.
+
+    It is still freed when nothing refers to it any more; only cycles within it would stay, and values have none.
+    """
+    with no_collection():
+        yield
+        gc.freeze()

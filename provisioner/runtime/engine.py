@@ -37,7 +37,7 @@ from provisioner.core.settings import Settings
 from provisioner.core.world import World
 from provisioner.edge.fact_codec import decode_fact, encode_fact
 from provisioner.runtime.clock import Clock
-from provisioner.runtime.collection import no_collection
+from provisioner.runtime.collection import built_to_stay
 from provisioner.runtime.links.link import Batch, Committed, Delete, Link, Put, Refused, Unknown
 from provisioner.runtime.supervision import Log
 
@@ -323,7 +323,7 @@ class Engine:
         found = await self._link.load()
         empty = World(self._link.cluster, self._link.lineage)
         records = ((decode_fact(r.kind, r.id, r.value), r.version) for r in found.records)
-        with no_collection():
+        with built_to_stay():
             return loaded(empty, ((key, version, fact) for (key, fact), version in records))
 
 
