@@ -73,7 +73,7 @@ class Daemon:
         """kill -9 of one provider's process, by the pid the daemon tells."""
         answer = get(self.socket, "/v1/providers")
         for entry in (answer or {}).get("providers", []):
-            if entry.get("name") == name and entry.get("pid"):
+            if entry.get("provider") == name and entry.get("pid"):
                 os.kill(entry["pid"], signal.SIGKILL)
                 return
         print(f"{name} had no process to kill")
