@@ -212,7 +212,10 @@ class DecisionFact:
 
 @frozen
 class DescriptionFact:
-    """What a provider said of itself last, in our words; id is the provider. `digest` changes when its content does."""
+    """What a provider said of itself last, in our words; id is the provider. `digest` changes when its content does.
+
+    `held` is what we held of each template when it was read, in units: what it says is used or available counts that.
+    """
 
     provider_name: str
     provider_version: str
@@ -224,6 +227,7 @@ class DescriptionFact:
     read_at: float
     templates: tuple[Template, ...] = ()
     limits: tuple[SharedLimit, ...] = ()
+    held: tuple[tuple[str, int], ...] = ()
 
 
 @frozen

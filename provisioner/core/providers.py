@@ -27,6 +27,7 @@ from provisioner.core.intake import want_plan
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Promises
 from provisioner.core.process import ProcessState, ProcessTrigger
+from provisioner.core.request import RequestState
 from provisioner.core.world import ListView, ProcessView, World
 
 RESTART_FIRST_S, RESTART_MOST_S = 1.0, 60.0
@@ -235,8 +236,21 @@ def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
         read_at=now.at,
         templates=event.templates,
         limits=event.limits,
+        held=_held(draft.world, event.provider),
     )
     return want_plan(_unparked(draft.put(FactKind.DESCRIPTION, event.provider, fact), event))
+
+
+def _held(world: World, provider: str) -> tuple[tuple[str, int], ...]:
+    """Units of each template the provider may have counted as ours: also what is being made, not what was not sent."""
+    found: dict[str, int] = {}
+    for instance in world.live.values():
+        if instance.provider == provider:
+            found[instance.template] = found.get(instance.template, 0) + instance.units
+    for request in world.open_requests.values():
+        if request.provider == provider and request.state is not RequestState.PLANNED:
+            found[request.template] = found.get(request.template, 0) + max(request.units - request.made_units, 0)
+    return tuple(sorted(found.items()))
 
 
 def _unparked(draft: Draft, event: Described) -> Draft:

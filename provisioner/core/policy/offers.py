@@ -36,7 +36,8 @@ class Offer:
 
     `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and
     `once_nanos` each purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority,
-    higher first. `held_most` bounds the units held of the template. `limits` are shared ceilings by name; `serial`:
+    higher first. `held_most` bounds the units held of the template,
+    `held_when_read` is what its description has counted of ours. `limits` are shared ceilings by name; `serial`:
     one purchase of the provider at a time.
     """
 
@@ -49,6 +50,7 @@ class Offer:
     once_nanos: int
     hourly_nanos: int
     held_most: int | None
+    held_when_read: int
     provider_most: int | None
     limits: dict[str, SharedLimit]
     serial: bool
@@ -129,6 +131,7 @@ def _offers_of(
     now: Moment,
 ) -> Iterator[Offer]:
     limits = {limit.limit: limit for limit in description.limits}
+    held = dict(description.held)
     serial = description.promises.token_replay == "none"
     for described in description.templates:
         override = entry.override(described.template) if entry.templates else None
@@ -151,6 +154,7 @@ def _offers_of(
             once_nanos=0 if price is None else once_nanos(template, price),
             hourly_nanos=0 if price is None else hourly_nanos(template, price),
             held_most=template.capacity_max,
+            held_when_read=held.get(described.template, 0),
             provider_most=entry.max_units,
             limits=limits,
             serial=serial,

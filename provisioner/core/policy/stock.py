@@ -18,16 +18,15 @@ OfferKey = tuple[str, str]
 
 @frozen(eq=False)
 class Stock:
-    """The working counts of one pass, in units; `drawn` and `pending` are of shared limits, in the limit's own measure.
+    """The working counts of one pass, in units; `drawn` and `others` are of shared limits, in the limit's own measure.
 
-    `pending` is what a limit's `used` can't have seen yet. `unsettled` names providers with an open purchase.
+    `others` is what somebody else uses of a limit. `unsettled` names providers with an open purchase.
     """
 
     held: dict[OfferKey, int]
-    unmade: dict[OfferKey, int]
     of_provider: dict[str, int]
     drawn: dict[tuple[str, str], int]
-    pending: dict[tuple[str, str], int]
+    others: dict[tuple[str, str], int]
     unsettled: frozenset[str]
 
 
@@ -37,13 +36,16 @@ def new_stock(world: World, seen: Survey, offers: Iterable[Offer]) -> Stock:
     for (provider, _), units in seen.held.items():
         of_provider[provider] = of_provider.get(provider, 0) + units
     drawn: dict[tuple[str, str], int] = {}
-    pending: dict[tuple[str, str], int] = {}
+    counted: dict[tuple[str, str], int] = {}
+    others: dict[tuple[str, str], int] = {}
     for offer in offers:
-        key = (offer.provider, offer.template.template)
-        _draw(drawn, offer, seen.held.get(key, 0))
-        _draw(pending, offer, seen.unmade.get(key, 0))
+        _draw(drawn, offer, seen.held.get((offer.provider, offer.template.template), 0))
+        _draw(counted, offer, offer.held_when_read)
+        for limit in offer.limits.values():
+            others[offer.provider, limit.limit] = limit.used or 0
+    others = {key: max(used - counted.get(key, 0), 0) for key, used in others.items()}
     unsettled = frozenset(request.provider for request in world.open_requests.values())
-    return Stock(dict(seen.held), dict(seen.unmade), of_provider, drawn, pending, unsettled)
+    return Stock(dict(seen.held), of_provider, drawn, others, unsettled)
 
 
 def most_units(stock: Stock, offer: Offer) -> tuple[int, Why, str]:
@@ -56,8 +58,8 @@ def most_units(stock: Stock, offer: Offer) -> tuple[int, Why, str]:
     if offer.held_most is not None:
         stops.append((offer.held_most - held, Why.CAPACITY, f"{held} held of {offer.held_most}"))
     if offer.template.capacity_available is not None:
-        has, waits = offer.template.capacity_available, stock.unmade.get(key, 0)
-        stops.append((has - waits, Why.CAPACITY, f"{has} available, {waits} asked for"))
+        further = offer.template.capacity_available + offer.held_when_read - held
+        stops.append((further, Why.CAPACITY, f"{max(further, 0)} more available"))
     if offer.provider_most is not None:
         of_all = stock.of_provider.get(offer.provider, 0)
         stops.append(
@@ -72,10 +74,8 @@ def take(stock: Stock, offer: Offer, units: int) -> None:
     """Count units of the offer as bought in this pass."""
     key = (offer.provider, offer.template.template)
     stock.held[key] = stock.held.get(key, 0) + units
-    stock.unmade[key] = stock.unmade.get(key, 0) + units
     stock.of_provider[offer.provider] = stock.of_provider.get(offer.provider, 0) + units
     _draw(stock.drawn, offer, units)
-    _draw(stock.pending, offer, units)
 
 
 def _draw(counts: dict[tuple[str, str], int], offer: Offer, units: int) -> None:
@@ -86,14 +86,14 @@ def _draw(counts: dict[tuple[str, str], int], offer: Offer, units: int) -> None:
 
 
 def _limit_stops(stock: Stock, offer: Offer) -> list[tuple[int, Why, str]]:
-    """`used` counts others too, but not what is still to be made: the larger of both views holds."""
+    """`used` was read at some time: what was ours then is replaced by what is ours now."""
     stops = []
     for draw in offer.template.draws:
         limit = offer.limits.get(draw.limit)
         if limit is None or draw.amount <= 0:
             continue
         key = (offer.provider, draw.limit)
-        used = max((limit.used or 0) + stock.pending.get(key, 0), stock.drawn.get(key, 0))
+        used = stock.others.get(key, 0) + stock.drawn.get(key, 0)
         units = (limit.most - used) // draw.amount
         stops.append((units, Why.LIMIT, f"{limit.name}: {used} used of {limit.most}"))
     return stops

@@ -17,14 +17,11 @@ from provisioner.core.world import World
 
 @frozen(eq=False)
 class Survey:
-    """The outcome of the pass: units by (provider, template), `held` everything not proven gone, `unmade` the part
-    not made yet.
-    """
+    """The outcome of the pass; `held` is everything not proven gone, in units by (provider, template)."""
 
     pools: tuple[Pool, ...]
     cases: tuple[Case, ...]
     held: dict[tuple[str, str], int]
-    unmade: dict[tuple[str, str], int]
     turns_at: list[float]
 
 
@@ -34,7 +31,6 @@ def survey(world: World, settings: Settings, sources: dict[str, SourceView], now
     """
     entries = {e.instance: (name, e) for name, supply in world.supplies.items() for e in supply.entries}
     held: dict[tuple[str, str], int] = {}
-    waited: dict[tuple[str, str], int] = {}
     cases: list[Case] = []
     turns_at: list[float] = []
     pooled: dict[tuple[object, ...], list[Case]] = {}
@@ -52,8 +48,7 @@ def survey(world: World, settings: Settings, sources: dict[str, SourceView], now
     for request in world.open_requests.values():
         offer = (request.provider, request.template)
         held[offer] = held.get(offer, 0) + unmade(request)
-        waited[offer] = waited.get(offer, 0) + unmade(request)
         pools += request_pool(settings, request, now, turns_at)
     cases.sort(key=lambda case: case.instance.id)
     pools.sort(key=lambda pool: (pool.phase, pool.traits.provider, pool.traits.template, pool.members[0]))
-    return Survey(tuple(pools), tuple(cases), held, waited, turns_at)
+    return Survey(tuple(pools), tuple(cases), held, turns_at)

@@ -356,3 +356,16 @@ def test_a_price_for_a_whole_grant_is_paid_once_however_many_units() -> None:
     whole = evolve(whole, price=usd(3.0))
     found = plan(world(demand(grant_line(count=12)), offers={EAST: described(whole)}), settings(), NOW)
     assert found.purchases[0].reserve_nanos == 3 * NANOS * 3780 // 3600
+
+
+def test_what_a_description_says_is_used_or_available_is_corrected_by_what_was_ours_then_and_is_ours_now() -> None:
+    said = described(
+        template(capacity_available=1, draws=(Draw("m", 1),)), limits=(SharedLimit("m", "machines", 6, used=5),)
+    )
+    ours = evolve(said, held=(("small", 3),))
+    gone_since = plan(world(demand(line(count=100)), offers={EAST: ours}), settings(), NOW)
+    assert bought(gone_since) == [(EAST, "small", 4)], "two are in use by others"
+    still_there = world(
+        demand(line(count=100)), *(instance(f"in-{n}", after_s=-3000) for n in range(3)), offers={EAST: ours}
+    )
+    assert bought(plan(still_there, settings(), NOW)) == [(EAST, "small", 1)]
