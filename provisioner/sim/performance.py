@@ -25,6 +25,8 @@ from provisioner.sim.workload import Workload
 __all__ = ["Outcome", "Plan", "perform"]
 
 READY_WITHIN_S: Final = 30.0
+SETTLED_WITHIN_S: Final = 25.0
+"""Longer than the example's pause between two lists."""
 _ASK_EVERY_S: Final = 0.1
 _ASKED_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -89,28 +91,31 @@ async def perform(plan: Plan, show: Callable[[Progress], None]) -> Outcome:
     stage = _Stage(Player(cluster, len(plan.workload.jobs), door, plan.pace, time.time))
     try:
         async with running_daemon(plan.config) as daemon:
-            await _play(stage, daemon, show)
+            await _play(stage, daemon, plan.books, show)
         if daemon.status is None or daemon.status.code != 0:
             stage.wrong.append(f"the daemon did not end in order: {daemon.status}")
-    except* (Spoiled, Unanswered, SpawnRefused) as failures:
+    except* (Spoiled, Unanswered, SpawnRefused, ToolFailed) as failures:
         stage.wrong += _sentences(failures)
     door.close()
-    books = await _read_books(stage, plan.books)
+    books: Mapping[str, Sequence[Json]] = {}
+    try:
+        books = await _read_books(plan.books)
+    except ToolFailed as failure:
+        stage.wrong.append(f"a cloud's books can't be read: {failure}")
     left = await leftover_children()
     if left:
         stage.wrong.append(f"processes were left and had to be killed: {', '.join(map(str, left))}")
     return _outcome(stage, cluster, books, trio.current_time() - began_s)
 
 
-async def _play(stage: _Stage, daemon: Daemon, show: Callable[[Progress], None]) -> None:
+async def _play(stage: _Stage, daemon: Daemon, books: Mapping[str, Path], show: Callable[[Progress], None]) -> None:
     try:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_spoil_when_ended, daemon)
             await nursery.start(_heed_signals, stage)
             await _wait_ready(stage.player)
             await stage.player.run(show)
-            stage.instances = await stage.player.every("/v1/instances", "instances")
-            stage.costs = await stage.player.get("/v1/costs")
+            await _settle_accounts(stage, books)
             nursery.cancel_scope.cancel()
     finally:
         stage.log_tail = daemon.last_words
@@ -146,16 +151,23 @@ async def _wait_ready(player: Player) -> None:
     raise Spoiled(f"the daemon was not ready after {READY_WITHIN_S:.0f} s: {json.dumps(health)}")
 
 
-async def _read_books(stage: _Stage, folders: Mapping[str, Path]) -> dict[str, list[Any]]:
-    """Every instance each cloud ever made, by its own word; a cloud that was never opened has made none."""
+async def _settle_accounts(stage: _Stage, folders: Mapping[str, Path]) -> None:
+    """Read our records until they agree with the clouds' books: a final sum may reach us only with the next list."""
+    with trio.move_on_after(SETTLED_WITHIN_S):
+        while True:
+            stage.instances = await stage.player.every("/v1/instances", "instances")
+            stage.costs = await stage.player.get("/v1/costs")
+            if not reckon(stage.instances, stage.costs, await _read_books(folders)).findings:
+                return
+            await trio.sleep(1.0)
+
+
+async def _read_books(folders: Mapping[str, Path]) -> dict[str, list[Any]]:
+    """Every instance each cloud ever made, by its own word; a cloud never opened has made none. Raises ToolFailed."""
     books: dict[str, list[Any]] = {}
     for provider, folder in folders.items():
-        if not folder.exists():
-            continue
-        try:
+        if folder.exists():
             books[provider] = json.loads(await run_module("providers.simulated", "books", str(folder)))
-        except ToolFailed as failure:
-            stage.wrong.append(f"the books of {provider} can't be read: {failure}")
     return books
 
 
