@@ -84,19 +84,20 @@ def _demand(source: str, fields: Fields, incarnation: int, settings: Settings) -
     def one(value: object, at: str, faults: FieldFaults) -> Line | None:
         return read_line(value, at, faults, currency=currency, must_expire=must_expire)
 
-    lines = _each(fields, "lines", LINES_MOST, one)
-    _refuse_repeated(fields, lines)
+    numbered = _each(fields, "lines", LINES_MOST, one)
+    _refuse_repeated(fields, numbered)
     if isinstance(fields.values.get("supply_revision"), dict):
         message = "a revision for each of several sources is not yet supported by this version"
         fields.refuse("supply_revision", message, "write the revision of this source's own supply")
         counted = None
     else:
         counted = fields.whole("supply_revision")
-    return DemandPushed(source, incarnation, _revision(fields), counted, tuple(lines))
+    return DemandPushed(source, incarnation, _revision(fields), counted, tuple(line for _, line in numbered))
 
 
 def _supply(source: str, fields: Fields, incarnation: int) -> SupplyPushed:
-    return SupplyPushed(source, incarnation, _revision(fields), tuple(_each(fields, "entries", ENTRIES_MOST, _entry)))
+    entries = tuple(entry for _, entry in _each(fields, "entries", ENTRIES_MOST, _entry))
+    return SupplyPushed(source, incarnation, _revision(fields), entries)
 
 
 def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed | None:
@@ -119,8 +120,10 @@ def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed |
     return ClusterPushed(supply, demand)
 
 
-def _each(fields: Fields, key: str, most: int, read: Callable[[object, str, FieldFaults], T | None]) -> list[T]:
-    """Every element of a list, read where it stands; an absent list is a fault, or it would pass for an empty one."""
+def _each(
+    fields: Fields, key: str, most: int, read: Callable[[object, str, FieldFaults], T | None]
+) -> list[tuple[int, T]]:
+    """Every element of a list and its number, read where it stands; an absent list is a fault, or it would pass for an empty one."""
     value = fields.values.get(key)
     if value is None:
         fields.missing(key, f'write "{key}": [] if there are none')
@@ -132,15 +135,13 @@ def _each(fields: Fields, key: str, most: int, read: Callable[[object, str, Fiel
         fields.refuse(key, f"{len(value):,} are more than {most:,}", "put lines of equal shape together")
         return []
     at = below(fields.at, key)
-    found = (read(element, below(at, n), fields.faults) for n, element in enumerate(value))
-    return [element for element in found if element is not None]
+    found = ((n, read(element, below(at, n), fields.faults)) for n, element in enumerate(value))
+    return [(n, element) for n, element in found if element is not None]
 
 
-def _refuse_repeated(fields: Fields, lines: list[Line]) -> None:
-    if len({line.id for line in lines}) == len(lines):
-        return
+def _refuse_repeated(fields: Fields, numbered: list[tuple[int, Line]]) -> None:
     seen: set[str] = set()
-    for n, line in enumerate(lines):
+    for n, line in numbered:
         if line.id and line.id in seen:
             message = f"another line has the id {shown(line.id)} already"
             fields.faults.add(f"{below(fields.at, 'lines')}/{n}/id", message, "give each line an id of its own")
