@@ -134,16 +134,24 @@ def _any_lines(
     still = found.get(pool.source)
     if still is None:
         return 0
-    left = [room for room in rooms if room.whole or _has_room(room, still.least)]
-    before = touched(left)
+    left = _with_room(rooms, still.least)
+    used = 0
     for want in _candidates(pool, by_key, still.lines) if left else ():
         wanted = sheet.left[want.key]
         if wanted <= 0 or not serves(pool, want, settings):
             continue
-        left, placed = fill(left, want.key, want.line, wanted)
+        after, placed = fill(left, want.key, want.line, wanted)
         if placed:
             sheet.answer(want.key, placed, pool.phase, pool.expected_at)
-    return touched(left) - before
+            used += touched(after) - touched(left)
+            left = _with_room(after, still.least)
+        if not left:
+            break
+    return used
+
+
+def _with_room(rooms: Iterable[Room], least: dict[str, int]) -> list[Room]:
+    return [room for room in rooms if room.whole or _has_room(room, least)]
 
 
 def _has_room(room: Room, least: dict[str, int]) -> bool:
