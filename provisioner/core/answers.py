@@ -18,7 +18,7 @@ from provisioner.core.facts import FactKind, InstanceFact, RequestFact
 from provisioner.core.ids import instance_id
 from provisioner.core.instance import InstanceState
 from provisioner.core.intake import want_plan
-from provisioner.core.model import Amounts, Kind, Place
+from provisioner.core.model import Amounts, Kind, Per, Place, Terms
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.world import World
 
@@ -86,7 +86,7 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
     present = world.instances.get(id)
     if present is not None:
         return update_instance(draft, present, seen, now)
-    fact = _born(request, id, seen, now)
+    fact = _born(world.requests[request.id], id, seen, now)
     late = request.state in request_life.SETTLED and fact.state is not InstanceState.GONE
     draft = draft.put(FactKind.INSTANCE, id, evolve(fact, surplus=late))
     held = evolve(world.requests[request.id], instances=(*world.requests[request.id].instances, id))
@@ -95,7 +95,7 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
 
 
 def _born(request: RequestFact, id: str, seen: SeenInstance, now: Moment) -> InstanceFact:
-    terms = request.terms
+    terms = request.terms if not request.instances else _without_once(request.terms)
     stated = instance_life.step(InstanceState.BOOTING, instance_life.said(seen.state))
     fact = InstanceFact(
         id=id,
@@ -119,6 +119,15 @@ def _born(request: RequestFact, id: str, seen: SeenInstance, now: Moment) -> Ins
         place=terms.place,
     )
     return _with_times(_with_words(fact, seen), now)
+
+
+def _without_once(terms: Terms) -> Terms:
+    """What is charged once for each purchase is borne by its first instance alone."""
+    price = terms.price
+    if price is None or (price.once_nanos == 0 and price.per is not Per.PURCHASE):
+        return terms
+    nanos = 0 if price.per is Per.PURCHASE else price.nanos
+    return evolve(terms, price=evolve(price, nanos=nanos, once_nanos=0))
 
 
 def update_instance(draft: Draft, present: InstanceFact, seen: SeenInstance, now: Moment) -> Draft:

@@ -39,7 +39,8 @@ def take_supply(draft: Draft, event: SupplyPushed, now: Moment, settings: Settin
     draft = heard(draft, event.source, now, settings, demand=False)
     entries, unmatched = _matched(draft.world, event, now, present)
     if present is not None and standing == order and not _agrees_by_now(present, now):
-        return draft.reply(Accepted(event.source, *order, news=False, unmatched=unmatched))
+        seen = _observe_idle(draft, present.entries, now)
+        return seen.reply(Accepted(event.source, *order, news=False, unmatched=unmatched))
     return _new_snapshot(draft, event, now, present, entries, unmatched, content)
 
 

@@ -163,3 +163,15 @@ def test_a_snapshot_that_loses_all_hosts_counts_only_when_said_again_a_minute_la
     play.now_s += 61
     play.supply(revision=10)
     assert play.world.supplies["lsf"].entries == ()
+
+
+def test_a_source_that_only_sends_heartbeats_after_a_restart_still_has_idle_hosts_reclaimed() -> None:
+    play, host = joined()
+    say(play, host, EntryState.IDLE, 5)
+    entry = PushedEntry(state=EntryState.IDLE, instance=host, name="n1", since=play.moment().at)
+    later = play.restarted()
+    later.provider_ready("east")
+    later.supply(entry, revision=5)
+    later.demand(revision=6, supply_revision=5)
+    later.pass_s(61)
+    assert later.world.instances[host].drain is not None

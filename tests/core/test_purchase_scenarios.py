@@ -6,9 +6,9 @@ from attrs import evolve
 from provisioner.core.effects import AskRequest, SendRequest
 from provisioner.core.events import Lost, NotWritten, Refusal, RequestAnswered, RequestAsked
 from provisioner.core.evolve import Accepted
-from provisioner.core.model import Problem, Promises
+from provisioner.core.model import Per, Price, Problem, Promises
 from provisioner.core.request import RequestState
-from tests.core.play import TRUSTED, Play, cores, machine, report, settings_for
+from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
 
 
 def bought(promises: Promises = TRUSTED, count: int = 3) -> tuple[Play, SendRequest]:
@@ -237,3 +237,15 @@ def test_demand_and_supply_are_ordered_and_heartbeats_are_no_news() -> None:
         "revision_reused",
         "stale_revision",
     ]
+
+
+def test_what_is_charged_once_a_purchase_is_borne_by_one_of_its_instances() -> None:
+    once = evolve(HOST, price=Price(10, "USD", Per.HOUR, once_nanos=7))
+    play = Play(settings_for("east"))
+    play.provider_ready("east", templates=(once,))
+    play.supply(revision=1)
+    play.demand(cores(12), revision=2)
+    effect = play.take(SendRequest)
+    answer(play, effect, report(play.only_request(), "made", machine("i-1"), machine("i-2"), machine("i-3")))
+    charged = [i.terms.price.once_nanos for i in play.instances() if i.terms.price is not None]
+    assert sorted(charged) == [0, 0, 7]
