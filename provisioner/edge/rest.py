@@ -123,7 +123,7 @@ def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed |
 def _each(
     fields: Fields, key: str, most: int, read: Callable[[object, str, FieldFaults], T | None]
 ) -> list[tuple[int, T]]:
-    """Every element of a list and its number, read where it stands; an absent list is a fault, or it would pass for an empty one."""
+    """Every element of a list with its number; an absent list is a fault, or it would pass for an empty one."""
     value = fields.values.get(key)
     if value is None:
         fields.missing(key, f'write "{key}": [] if there are none')
