@@ -75,7 +75,7 @@ lock:  ## pin the requirements again from pyproject.toml
 	$(COMPILE) --group build -c requirements-dev.txt -o requirements-build.txt
 
 clean:  ## remove what was built; the environment stays
-	@rm -rf build dist
+	@rm -rf build dist && mkdir build
 	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements-build.txt requirements-dev.txt pyproject.toml
@@ -92,4 +92,5 @@ $(INSTALLED): requirements-build.txt requirements-dev.txt pyproject.toml
 	@$(PIP) --require-hashes -r requirements-dev.txt
 	@$(PIP) --no-deps --no-index -e .
 	@rm -f $(VENV)/.installed-*
+	@mkdir -p build
 	@touch $@

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 import trio
-from attrs import frozen
 from rich.console import Console
 
 import provisioner
 from provisioner.app import folders_of
 from provisioner.cli.demo_screen import screen, summary_json, summary_text
-from provisioner.cli.run import EXIT_FAULTY_FILE, EXIT_NO_FILE, load_settings
+from provisioner.cli.exits import Exit
+from provisioner.cli.run import load_settings
 from provisioner.sim.job_log import SAMPLE, UnreadableLog, open_workload
 from provisioner.sim.performance import Outcome, Plan, perform
 from provisioner.sim.player import Pace
@@ -31,7 +31,6 @@ DEFAULT_SPEED: Final = 75.0
 """Seconds of the log that pass in a real second: the sample's hour takes 48."""
 MOST_RUN_S: Final = 7200.0
 MOST_CORES: Final = 64
-EXIT_FAILED: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
 EXAMPLE: Final = Path("docs", "examples", "two-clouds.yaml")
@@ -40,10 +39,8 @@ _SHORTEST_FOLDER: Final = "/tmp"  # noqa: S108  the folder made in it is private
 _HOUR_S: Final = 3600.0
 
 
-@frozen
 class _Refused(Exception):
-    sentence: str
-    status: int
+    """The demo can't begin; the text is a sentence."""
 
 
 def demo(
@@ -56,7 +53,7 @@ def demo(
 ) -> int:
     """Play `hours` of a job log (the sample if none is named) from `start_hour` at `speed`; the exit status.
 
-    0: all went well. 1: something failed or was left over. 64: an option makes no sense. 66: a file can't be read.
+    0: all went well. 1: something failed or was left over. 2: an option makes no sense, or a file can't be used.
     130: told to stop, and everything was given back.
     """
     try:
@@ -64,13 +61,13 @@ def demo(
         with tempfile.TemporaryDirectory(prefix="provisioner-demo-", dir=_short_folder()) as folder:
             outcome = _played(Path(folder), workload, speed, quiet=json_output)
     except _Refused as refusal:
-        print(f"provisioner demo: {refusal.sentence}", file=sys.stderr)
-        return refusal.status
+        print(f"provisioner demo: {refusal}", file=sys.stderr)
+        return Exit.USAGE
     print(json.dumps(summary_json(outcome), indent=2) if json_output else f"\n{summary_text(outcome)}")
     if not outcome.went_well:
         print(f"provisioner demo: it failed. The daemon's last words:\n{outcome.log_tail}", file=sys.stderr)
-        return EXIT_FAILED
-    return EXIT_INTERRUPTED if outcome.interrupted else 0
+        return Exit.NO
+    return EXIT_INTERRUPTED if outcome.interrupted else Exit.OK
 
 
 def _workload(log: Path | None, start_hour: float, hours: float, speed: float) -> Workload:
@@ -80,17 +77,17 @@ def _workload(log: Path | None, start_hour: float, hours: float, speed: float) -
         ("--start-hour", start_hour, 0 <= start_hour <= 1e6),
     ):
         if not good:
-            raise _Refused(f"{name} {value:g} makes no sense here; choose a sensible positive number", EXIT_FAULTY_FILE)
+            raise _Refused(f"{name} {value:g} makes no sense here; choose a sensible positive number")
     try:
         whole = open_workload(SAMPLE if log is None else log)
     except UnreadableLog as why:
-        raise _Refused(str(why), EXIT_NO_FILE) from None
+        raise _Refused(str(why)) from None
     start_s = start_hour * _HOUR_S
     found = section(whole, start_s, start_s + hours * _HOUR_S, most_run_s=MOST_RUN_S, most_cores=MOST_CORES)
     if not found.jobs:
         last = whole.jobs[-1].submit_s / _HOUR_S
         sentence = f"no job was submitted in these hours; the log's last one was at hour {last:.1f}"
-        raise _Refused(f"{sentence}: choose others with --start-hour and --hours", EXIT_FAULTY_FILE)
+        raise _Refused(f"{sentence}: choose others with --start-hour and --hours")
     return found
 
 
@@ -98,7 +95,7 @@ def _played(folder: Path, workload: Workload, speed: float, *, quiet: bool) -> O
     config = _private_copy(folder)
     settings = load_settings(config)
     if isinstance(settings, int) or settings.listen.socket is None:
-        raise _Refused(f"the example {EXAMPLE} can't be used as it stands", EXIT_FAULTY_FILE)
+        raise _Refused(f"the example {EXAMPLE} can't be used as it stands")
     books = {name: Path(folders_of(settings, provider).state_dir) for name, provider in settings.providers.items()}
     plan = Plan(config, settings.listen.socket, books, workload, Pace(speed=speed))
     with screen(Console(), quiet=quiet) as show:
@@ -115,10 +112,10 @@ def _private_copy(folder: Path) -> Path:
         (folder / "build").mkdir()
     except FileNotFoundError:
         sentence = f"the example {shipped} is not here; run the demo from a checkout (make demo)"
-        raise _Refused(sentence, EXIT_NO_FILE) from None
+        raise _Refused(sentence) from None
     except OSError as error:
         sentence = f"the private folder {folder} can't be used: {error.strerror}"
-        raise _Refused(sentence, EXIT_NO_FILE) from None
+        raise _Refused(sentence) from None
     return copy
 
 

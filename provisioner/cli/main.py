@@ -47,9 +47,16 @@ def run(
 
 
 @app.command()
-def demo() -> None:
-    """Play a small cluster against two simulated clouds."""
-    raise typer.Exit(import_module("provisioner.cli.demo").demo())
+def demo(
+    log: Annotated[Path | None, typer.Option("--log", help="A job log (SWF, may be gzipped); else a sample.")] = None,
+    start_hour: Annotated[float, typer.Option("--start-hour", help="Where in the log to begin.")] = 0.0,
+    hours: Annotated[float, typer.Option("--hours", help="How much of the log to play.")] = 1.0,
+    speed: Annotated[float, typer.Option("--speed", help="Seconds of the log in a real second.")] = 75.0,
+    as_json: Json = False,
+) -> None:
+    """Play a small cluster against two simulated clouds, about a minute."""
+    play = import_module("provisioner.cli.demo").demo
+    raise typer.Exit(play(log=log, start_hour=start_hour, hours=hours, speed=speed, json_output=as_json))
 
 
 @app.command()

@@ -25,7 +25,7 @@ from provisioner.runtime.links.errors import (
 from provisioner.runtime.log import open_log
 from provisioner.runtime.rest_doors import DoorRefused
 
-__all__ = ["EXIT_FAULTY_FILE", "EXIT_NO_FILE", "load_settings", "run"]
+__all__ = ["exit_status", "load_settings", "run"]
 
 EXIT_FAULTY_FILE: Final = 64
 """The configuration file has faults; each is printed with its place."""
@@ -39,6 +39,8 @@ EXIT_NO_FACTS: Final = 74
 """The facts can't be reached or their disk does not answer."""
 EXIT_IN_USE: Final = 75
 """Another daemon owns the facts; it is named."""
+EXIT_INTERRUPTED: Final = 130
+"""Interrupted before it ran; later on SIGINT is an orderly end."""
 EXIT_STILL_NEEDED: Final = 78
 """The configuration lacks a provider of which something is not proven gone."""
 
@@ -52,13 +54,18 @@ def run(config: Path, verbose: bool) -> int:
     if isinstance(settings, int):
         return settings
     refusals: list[Refusal] = []
+    interrupted = False
     try:
         trio.run(partial(run_daemon, settings, open_log(verbose=verbose)))
     except* (FactsError, StillNeeded, DoorRefused) as group:
         refusals += _leaves(group)
+    except* KeyboardInterrupt:  # before the daemon listened for signals, so nothing was begun
+        interrupted = True
     for refusal in refusals:
         print(f"provisioner run: {refusal}", file=sys.stderr)
-    return exit_status(refusals[0]) if refusals else 0
+    if refusals:
+        return exit_status(refusals[0])
+    return EXIT_INTERRUPTED if interrupted else 0
 
 
 def load_settings(config: Path) -> Settings | int:

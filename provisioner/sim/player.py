@@ -5,7 +5,8 @@ must not know how progress is shown.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from typing import Any, Final
 
 import trio
@@ -20,6 +21,7 @@ __all__ = ["Pace", "Player", "Progress", "Spoiled"]
 _UNAVAILABLE: Final = 503
 _GOOD: Final = 300
 _DECISIONS: Final = 6
+_DECISIONS_READ: Final = 50
 
 
 class Spoiled(Exception):
@@ -201,8 +203,8 @@ class Player:
         now_s = trio.current_time()
         if now_s < self._decided_s + self.pace.decisions_every_s:
             return
-        page = await self.get(f"/v1/decisions?limit={_DECISIONS}")
-        self._decisions, self._decided_s = tuple(map(_decision_text, page["decisions"])), now_s
+        page = await self.get(f"/v1/decisions?limit={_DECISIONS_READ}")
+        self._decisions, self._decided_s = decision_texts(page["decisions"])[:_DECISIONS], now_s
 
     def _log_s(self) -> float:
         return (trio.current_time() - self._began_s) * self.pace.speed
@@ -219,8 +221,16 @@ def _message(answer: Answer) -> str:
             return f"status {answer.status}"
 
 
-def _decision_text(decision: Json) -> str:
-    what, units, template = decision["what"], decision.get("units"), decision.get("template")
-    thing = " ".join(str(word) for word in (units, template) if word)
-    place = f" at {decision['provider']}" if decision.get("provider") else ""
-    return f"{what} {thing or decision['subject']}{place}: {decision['reason']['sentence']}"
+def decision_texts(decisions: Iterable[Json]) -> tuple[str, ...]:
+    """One sentence for each run of decisions of one kind on one template, newest first, their units added up."""
+    texts = []
+    for (what, provider, template, _), run in groupby(decisions, key=_kind):
+        same = list(run)
+        units = sum(decision["units"] or 0 for decision in same) or len(same)
+        place = f" at {provider}" if provider else ""
+        texts.append(f"{what} {units} {template or 'hosts'}{place}: {same[0]['reason']['sentence']}")
+    return tuple(texts)
+
+
+def _kind(decision: Json) -> tuple[str, str | None, str | None, str]:
+    return (decision["what"], decision["provider"], decision["template"], decision["reason"]["code"])
