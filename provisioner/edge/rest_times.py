@@ -34,7 +34,7 @@ def time_text(at: float | None) -> str | None:
     """RFC 3339 UTC to the millisecond, such as `2031-03-04T17:58:12.5Z`; None of None."""
     if at is None:
         return None
-    millis = round(min(max(at, 0.0), LAST_AT) * 1000)
-    moment = _EPOCH + timedelta(milliseconds=millis)
-    fraction = f".{millis % 1000:03d}".rstrip("0") if millis % 1000 else ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    seconds, millis = divmod(round(min(max(at, 0.0), LAST_AT) * 1000), 1000)
+    # isoformat is several times faster than a format of one's own, and a page prints thousands of times.
+    text = datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+    return f"{text}.{millis:03d}".rstrip("0") + "Z" if millis else f"{text}Z"
