@@ -18,6 +18,9 @@ from provisioner.runtime.links.link import Batch, Refused
 from provisioner.runtime.links.sqlite_store import SqliteStore
 
 MOST_IN_GROUP = 1024
+HOLD_SHARE, HOLD_MOST_S = 0.5, 0.005
+"""A group is held open for those who were in the last one or already waited when it ended: this share of what the last
+one took, since it is less than the sync that it saves. Who commits alone is never held up."""
 
 CLOSED = Refused("closed", (), "The facts are closed: the daemon is stopping.")
 
@@ -89,6 +92,8 @@ class Writer:
         self._ended = ended
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._held: Job | None = None
+        self._expected = 1
+        self._hold_s = 0.0
         self._due_at: float | None = None
         self._refusing = False
         self._done = threading.Event()
@@ -136,14 +141,14 @@ class Writer:
                 return self._commit([job for job in jobs if isinstance(job, Commit)])
 
     def _gather(self) -> list[Job]:
-        """Wait for work; then take all commits that wait, or one other job."""
+        """Wait for work; then take all commits that wait or come in time, or one other job."""
         first = self._held or self._jobs.get()
         self._held = None
         jobs = [first]
+        give_up_at = time.monotonic() + self._hold_s
         while isinstance(first, Commit) and len(jobs) < MOST_IN_GROUP:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
+            job = self._next(give_up_at if len(jobs) < self._expected else None)
+            if job is None:
                 break
             if not isinstance(job, Commit):
                 self._held = job
@@ -151,16 +156,27 @@ class Writer:
             jobs.append(job)
         return jobs
 
+    def _next(self, give_up_at: float | None) -> Job | None:
+        """The next job that waits; until the given time also one that comes."""
+        wait_s = 0.0 if give_up_at is None else give_up_at - time.monotonic()
+        try:
+            return self._jobs.get(timeout=wait_s) if wait_s > 0 else self._jobs.get_nowait()
+        except queue.Empty:
+            return None
+
     def _commit(self, jobs: list[Commit]) -> bool:
         if self._refusing:
             return self._hand_over(jobs, [outcome.Value(CLOSED) for _ in jobs], [])
         # What nobody waits for any more is not begun; to the one who left, its outcome is unknown either way.
         wanted = [job for job in jobs if job.task is not None]
         left = [job for job in jobs if job.task is None] if len(wanted) < len(jobs) else []
+        began = time.monotonic()
         try:
             result = self._store.commit([job.batch for job in wanted])
         except Exception as error:  # noqa: BLE001 - a bug reaches those who wait; the thread must outlive it
             return self._hand_over(jobs, [outcome.Error(error) for _ in jobs], [])
+        self._hold_s = min((time.monotonic() - began) * HOLD_SHARE, HOLD_MOST_S)
+        self._expected = len(wanted) + self._jobs.qsize()
         answers = [outcome.Value(answer) for answer in result.outcomes] + [outcome.Value(CLOSED) for _ in left]
         return self._hand_over(wanted + left, answers, result.moves)
 
