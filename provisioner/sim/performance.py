@@ -88,7 +88,7 @@ async def perform(plan: Plan, show: Callable[[Progress], None]) -> Outcome:
     began_s = trio.current_time()
     cluster = Cluster(plan.workload.jobs, plan.join_delay_s)
     door = Door(plan.socket)
-    stage = _Stage(Player(cluster, len(plan.workload.jobs), door, plan.pace, time.time))
+    stage = _Stage(Player(cluster, len(plan.workload.jobs), door.call, plan.pace, time.time))
     try:
         async with running_daemon(plan.config) as daemon:
             await _play(stage, daemon, plan.books, show)

@@ -5,7 +5,7 @@ must not know how progress is shown.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import trio
 from attrs import define, field, frozen
 
 from provisioner.sim.cluster import Cluster, SeenHost
-from provisioner.sim.door import Answer, Door, Unanswered
+from provisioner.sim.door import Answer, Unanswered
 from provisioner.sim.wire import Json, cluster_body, hosts_of
 
 __all__ = ["Pace", "Player", "Progress", "Spoiled"]
@@ -22,6 +22,10 @@ _UNAVAILABLE: Final = 503
 _GOOD: Final = 300
 _DECISIONS: Final = 6
 _DECISIONS_READ: Final = 50
+
+
+Call = Callable[[str, str, object], Awaitable[Answer]]
+"""Makes one call (method, target, body) to the provisioner; raises Unanswered."""
 
 
 class Spoiled(Exception):
@@ -65,11 +69,11 @@ class Progress:
 
 @define(eq=False)
 class Player:
-    """One play of `cluster` as `source`, at `pace`, over `door`; `wall_s` tells the time of day in epoch seconds."""
+    """One play of `cluster` as `source`, at `pace`, by `call`; `wall_s` tells the time of day in epoch seconds."""
 
     cluster: Cluster
     jobs: int
-    door: Door
+    call: Call
     pace: Pace
     wall_s: Callable[[], float]
     source: str = "demo"
@@ -157,7 +161,7 @@ class Player:
         return self._good(target, await self._call("GET", target))
 
     async def _call(self, method: str, target: str, body: object = None) -> Answer:
-        answer = await self.door.call(method, target, body)
+        answer = await self.call(method, target, body)
         if answer.status == _UNAVAILABLE:
             raise Unanswered(f"{method} {target}: {_message(answer)}")
         self._answered_s, self._down = trio.current_time(), False

@@ -45,6 +45,7 @@ class FarSide:
     supplier: Supplier
     things: dict[str, Thing] = field(factory=dict)
     orders: dict[str, Order] = field(factory=dict)
+    under_way: dict[str, int] = field(factory=dict)
     asked: dict[str, int] = field(factory=dict)
     wrong: list[str] = field(factory=list)
 
@@ -53,6 +54,7 @@ class FarSide:
 
         `delay_s` is how long what is made stays out of lists.
         """
+        self.under_way.pop(token, None)
         known = self.orders.get(token)
         exact = self.supplier.promises.token_replay == "exact"
         if known is not None and exact and now_s < known.done_s + self.supplier.promises.token_lifetime_s:
