@@ -51,7 +51,7 @@ def _remark(provider: Body) -> str | None:
     if provider["credentials_refused"]:
         return "its credentials are refused"
     if provider["strangers_count"]:
-        return f"lists {provider['strangers_count']} things no fact knows"
+        return f"lists what no fact knows: {provider['strangers_count']}"
     if provider["ready"]:
         return None
     return provider["last_end"] or "not ready"
@@ -148,7 +148,7 @@ def print_costs(body: Body) -> None:
     rows += [(f"now {state}", None, money_text(burn)) for state, burn in body["burn_by_state"].items()]
     print_table(("of", f"so far {currency}", f"{currency} per hour"), rows, "nothing")
     if body["unpriced"]:
-        print_lines([f"{body['unpriced']} things of unknown price are in no sum"])
+        print_lines([f"of unknown price, hence in no sum: {body['unpriced']}"])
 
 
 def print_decisions(body: Body) -> None:

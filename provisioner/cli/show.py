@@ -56,13 +56,14 @@ def cell(value: object) -> Text:
     return Text(MISSING if value is None or value == "" else harmless(value))
 
 
-def print_lines(lines: Iterable[str], *, indent: int = 0) -> None:
-    """Plain lines, folded at the width of the terminal."""
+def print_lines(lines: Iterable[str], *, indent: int = 0, label: str = "") -> None:
+    """Plain lines, folded at the width of the terminal; a label stands in the indent of the first."""
     shown = console()
     for line in lines:
         for folded in Text(harmless(line)).wrap(shown, max(20, shown.width - indent)):
             folded.rstrip()
-            shown.print(Text(" " * indent) + folded)
+            shown.print(Text(f"{label:<{indent}}") + folded)
+            label = ""
 
 
 def console() -> Console:

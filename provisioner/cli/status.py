@@ -69,7 +69,7 @@ def status_lines(found: Gathered) -> list[StatusLine]:
 def print_status(lines: Sequence[StatusLine]) -> None:
     """Two lines an answer: what is said, and the next command."""
     for line in lines:
-        print_lines([f"{line.label:<{LABEL_WIDTH}}{line.text}"])
+        print_lines([line.text], indent=LABEL_WIDTH, label=line.label)
         print_lines([f"→ {line.following}"], indent=LABEL_WIDTH)
 
 
@@ -86,7 +86,7 @@ def _burn(costs: Body) -> StatusLine:
     text = f"{money_text(costs['burn_per_hour'])} {currency}/h now" + (f" ({parts})" if parts else "")
     text += f"; {money_text(costs['total'])} {currency} in all, {money_text(costs['reserved'])} reserved"
     if costs["unpriced"]:
-        text += f"; {costs['unpriced']} things of unknown price are in no sum"
+        text += f"; of unknown price, hence in no sum: {costs['unpriced']}"
     return StatusLine("burn", text, "provisioner costs")
 
 
@@ -131,9 +131,9 @@ def _providers(providers: Body) -> StatusLine:
     if unready:
         text += ": " + ", ".join(f"{p['provider']} is {p['state'].replace('_', ' ')}" for p in unready)
     if blocked:
-        text += f"; {blocked} offers are left alone for now"
+        text += f"; left alone for now: {blocked}"
     if strangers:
-        text += f"; {strangers} things listed that no fact knows"
+        text += f"; listed, but known to no fact: {strangers}"
     following = f"provisioner providers {unready[0]['provider']}" if unready else "provisioner providers"
     return StatusLine("providers", text, following)
 

@@ -64,11 +64,11 @@ class Daemon(Protocol):
 
 def rest_app(daemon: Daemon, version: str, log: Log, token: str | None = None) -> ASGIApp:
     """The application of one door; with a token, nothing at all is answered to who does not show it."""
-    handlers = [_read_handler(daemon, path, read) for path, read in READS.items()]
-    handlers += [_push_handler(daemon, path, reader) for path, reader in _READERS.items()]
-    handlers += [_health_handler(daemon, version), _openapi_handler(version)]
+    routes = [_read_route(daemon, path, read) for path, read in READS.items()]
+    routes += [_push_route(daemon, path, reader) for path, reader in _READERS.items()]
+    routes += [_health_route(daemon, version), _openapi_route(version)]
     app = Litestar(
-        handlers,
+        routes,
         logging_config=None,
         openapi_config=None,
         request_max_body_size=BODY_BYTES_MOST,
@@ -80,7 +80,7 @@ def rest_app(daemon: Daemon, version: str, log: Log, token: str | None = None) -
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _read_handler(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
+def _read_route(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
     def answer(request: Asked) -> Response[bytes]:
         world = daemon.world()
         if world is None:
@@ -93,7 +93,7 @@ def _read_handler(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
     return _get(path, answer)
 
 
-def _health_handler(daemon: Daemon, version: str) -> HTTPRouteHandler:
+def _health_route(daemon: Daemon, version: str) -> HTTPRouteHandler:
     def answer(request: Asked) -> Response[bytes]:
         found = health(daemon.world(), daemon.writable(), daemon.moment(), daemon.settings, version)
         return _response(Answer(200, found))
@@ -101,7 +101,7 @@ def _health_handler(daemon: Daemon, version: str) -> HTTPRouteHandler:
     return _get("/v1/health", answer)
 
 
-def _openapi_handler(version: str) -> HTTPRouteHandler:
+def _openapi_route(version: str) -> HTTPRouteHandler:
     document = _response(Answer(200, openapi(version))).content
 
     def answer(request: Asked) -> Response[bytes]:
@@ -130,7 +130,7 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def _push_handler(daemon: Daemon, path: str, reader: Reader) -> HTTPRouteHandler:
+def _push_route(daemon: Daemon, path: str, reader: Reader) -> HTTPRouteHandler:
     async def answer(request: Asked) -> Response[bytes]:
         source = str(request.path_params["name"])
         body = await _body(request)
