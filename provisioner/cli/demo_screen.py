@@ -37,7 +37,7 @@ def screen(console: Console, *, quiet: bool) -> Iterator[Show]:
     """What shows progress while the block runs: live in a terminal, as lines elsewhere, not at all if quiet."""
     if quiet:
         yield _show_nothing
-    elif console.is_terminal:
+    elif console.is_terminal and not console.is_dumb_terminal:
         with Live(console=console, auto_refresh=False) as live:
             yield lambda progress: live.update(picture(progress), refresh=True)
     else:
