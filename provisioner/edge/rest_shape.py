@@ -5,10 +5,15 @@ numbers in canonical units (cores, bytes), times are RFC 3339 UTC.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from provisioner.core.model import Amounts, Labels, Place, Price, Problem, Rejected, Share
 from provisioner.core.money import decimal_text
 from provisioner.edge.rest_fault import Json
+
+
+BYTES: Final = frozenset({"memory", "disk", "gpu_memory"})
+"""Resources counted in bytes; the share of memory that jobs can use is no whole number by itself."""
 
 
 def amount_json(thousandths: int) -> int | float:
@@ -17,8 +22,8 @@ def amount_json(thousandths: int) -> int | float:
 
 
 def amounts_json(amounts: Amounts) -> Json:
-    """Resource to number."""
-    return {resource: amount_json(amount) for resource, amount in amounts}
+    """Resource to number; bytes are whole."""
+    return {resource: amount // 1000 if resource in BYTES else amount_json(amount) for resource, amount in amounts}
 
 
 def attributes_json(size: Amounts, labels: Labels) -> Json:

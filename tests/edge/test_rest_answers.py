@@ -93,6 +93,15 @@ def test_an_instance_is_shown_as_the_contract_with_other_programs_says() -> None
     assert (found["drain"], found["notice"], found["idle_since"]) == (None, None, None)
 
 
+def test_a_size_that_was_not_delivered_is_what_jobs_can_use_of_the_agreed_one_in_whole_bytes() -> None:
+    host = evolve(
+        instance("in-a"), size=(), terms=evolve(instance("in-a").terms, size=(("memory", 3_972_844_748_800),))
+    )
+    found = body(with_instances(empty_world(), host), "/v1/instances/in-a", "in-a")
+    assert found["attributes"]["memory"] == 3_972_844_748
+    assert isinstance(found["attributes"]["memory"], int)
+
+
 def test_states_are_shown_with_the_clusters_word_and_the_drain() -> None:
     found = {i["id"]: i["state"] for i in body(lively_world(), "/v1/instances")["instances"]}
     assert found == {
