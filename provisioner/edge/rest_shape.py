@@ -11,7 +11,6 @@ from provisioner.core.model import Amounts, Labels, Place, Price, Problem, Rejec
 from provisioner.core.money import decimal_text
 from provisioner.edge.rest_fault import Json
 
-
 BYTES: Final = frozenset({"memory", "disk", "gpu_memory"})
 """Resources counted in bytes; the share of memory that jobs can use is no whole number by itself."""
 

@@ -57,6 +57,9 @@ def open_doors(settings: Settings) -> Iterator[list[Door]]:
 def read_token(path: Path) -> str:
     """The token in a file for its owner's eyes alone; DoorRefused if it is missing, too short or open to others."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            # Opening a pipe would wait for a writer.
+            raise DoorRefused(f"the token file {path} is no plain file; name another one")
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             content = file.read(TOKEN_BYTES_MOST + 1)

@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 from hypercorn.config import Config
-from hypercorn.events import Event, RawData
+from hypercorn.events import Event, RawData, Updated
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
@@ -122,12 +122,24 @@ class _Connections:
 
 
 class _Connection(TCPServer):
-    """Hypercorn's connection with a bound on each write: a caller that does not read is hung up on."""
+    """Hypercorn's connection with a bound on each write, and gone as soon as its caller is.
+
+    A caller that does not read is hung up on. One who has left would otherwise count for another 5 s, and callers that open
+    a connection for each question would fill the door.
+    """
+
+    _has_left = False
+
+    async def _read_data(self) -> None:
+        await super()._read_data()
+        self._has_left = True
+        await self.idle_task.stop()
 
     async def protocol_send(self, event: Event) -> None:
         """Writes within SEND_S, or closes."""
         if not isinstance(event, RawData):
-            await super().protocol_send(event)
+            if not (self._has_left and isinstance(event, Updated)):
+                await super().protocol_send(event)
             return
         with trio.move_on_after(SEND_S) as scope:
             try:

@@ -113,3 +113,9 @@ def test_a_token_is_read_without_its_line_end(tmp_path: Path) -> None:
     path.write_text("0123456789abcdef\n", encoding="ascii")
     path.chmod(0o600)
     assert read_token(path) == "0123456789abcdef"
+
+
+def test_a_pipe_is_no_token_file_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(DoorRefused, match="no plain file"):
+        read_token(tmp_path / "pipe")
