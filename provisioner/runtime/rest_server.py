@@ -124,8 +124,8 @@ class _Connections:
 class _Connection(TCPServer):
     """Hypercorn's connection with a bound on each write, and gone as soon as its caller is.
 
-    A caller that does not read is hung up on. One who has left would otherwise count for another 5 s, and callers that open
-    a connection for each question would fill the door.
+    A caller that does not read is hung up on. One who has left would otherwise count for another 5 s, and callers that
+    open a connection for each question would fill the door.
     """
 
     _has_left = False
