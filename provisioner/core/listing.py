@@ -99,7 +99,7 @@ def _prove_absence(draft: Draft, event: Listed, now: Moment) -> Draft:
     read_at = event.begun_boot_s - event.age_s
     listed = frozenset(s.provider_id for s in event.instances)
     tokens = frozenset(s.mark.token for s in event.instances if s.mark is not None and s.mark.token is not None)
-    if promises.list_covers == "far_side":
+    if promises.list_covers == "far_side" and _can_be_told_apart(draft, event, promises):
         for request in tuple(draft.world.open_requests.values()):
             if request.provider == event.provider and request.state is RequestState.UNKNOWN:
                 draft = _weigh_no(draft, request, tokens, read_at, promises, now)
@@ -107,6 +107,14 @@ def _prove_absence(draft: Draft, event: Listed, now: Moment) -> Draft:
         if giveback.provider == event.provider:
             draft = _confirm_returned(draft, giveback, listed, read_at, promises, now)
     return draft
+
+
+def _can_be_told_apart(draft: Draft, event: Listed, promises: Promises) -> bool:
+    """Whether what bears no token is certainly none of ours: it may be the very thing whose answer was lost."""
+    if promises.mark_kept == "far_side":
+        return True
+    nameless = (s for s in event.instances if s.mark is None or s.mark.token is None)
+    return all((event.provider, s.provider_id) in draft.world.by_provider_id for s in nameless)
 
 
 def _weigh_no(

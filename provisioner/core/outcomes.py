@@ -195,6 +195,7 @@ def take_return_answer(draft: Draft, event: ReturnAnswered, now: Moment, setting
             )
         case Refusal() | Lost():
             if event.asked:
+                draft = draft.touch(Key(FactKind.RETURN, giveback.id))
                 return _ask_at(draft, giveback.id, None, now, RETURN_ASK_FIRST_S)
             return _again(draft, giveback, now, settings)
 
