@@ -245,8 +245,10 @@ class Engine:
         await trio.sleep(RETRY_S)
         if not self._needs_load:
             return world
-        fresh = await self._load()
-        return evolve(fresh, seen=world.seen)
+        fresh = evolve(await self._load(), seen=world.seen)
+        # What has landed after all was never acted on: nobody else would look at it again.
+        self._touch([*_everything(fresh), *(Key(FactKind.PROCESS, p) for p in self.settings.providers)])
+        return fresh
 
     # --- effects
 
