@@ -54,12 +54,13 @@ class FarSide:
 
         `delay_s` is how long what is made stays out of lists.
         """
-        self.under_way.pop(token, None)
+        was_taken = self.under_way.pop(token, None) is not None
         known = self.orders.get(token)
         exact = self.supplier.promises.token_replay == "exact"
         if known is not None and exact and now_s < known.done_s + self.supplier.promises.token_lifetime_s:
             return known
-        order = Order(token, units, now_s + delay_s, now_s)
+        # An order that was taken before it was done is known at once; only what it makes is seen later.
+        order = Order(token, units, now_s if was_taken else now_s + delay_s, now_s)
         self.orders[token] = order
         free = self.supplier.capacity - sum(t.lives(now_s) for t in self.things.values())
         for _ in range(max(0, min(units, free))):

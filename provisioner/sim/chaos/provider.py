@@ -24,6 +24,7 @@ class Process:
     is_stopping: bool = False
     has_input: bool = True
     working_on: set[str] = field(factory=set)
+    heard_of: set[str] = field(factory=set)
     told: dict[str, Report] = field(factory=dict)
     returns: dict[str, tuple[str, ...]] = field(factory=dict)
 
@@ -110,7 +111,8 @@ class Behaviour:
         if request.token in self.far.under_way:
             return Report(request.id, request.token, "pending", poll_after_s=2)
         promises = self.far.supplier.promises
-        is_sure = now_s - process.started_s > promises.list_delay_s + promises.late_effect_s
+        is_old = now_s - process.started_s > promises.list_delay_s + promises.late_effect_s
+        is_sure = is_old and request.token not in process.heard_of
         return Report(request.id, request.token, "not_made" if is_sure else "unknown")
 
     def _by_ledger(self, request: RequestFact, now_s: float) -> Report:
