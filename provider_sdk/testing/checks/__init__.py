@@ -1,0 +1,34 @@
+"""All checks, in the order in which they run: what others build on comes first."""
+
+from typing import Final
+
+from provider_sdk.testing.check import Check
+from provider_sdk.testing.checks.buying import BUYING
+from provider_sdk.testing.checks.concurrency import CONCURRENCY
+from provider_sdk.testing.checks.describing import DESCRIBING, TEMPLATES, TWICE
+from provider_sdk.testing.checks.endings import ENDINGS
+from provider_sdk.testing.checks.frames import EVERY_LINE, FRAMES
+from provider_sdk.testing.checks.handshake import GREETING, HANDSHAKE
+from provider_sdk.testing.checks.listing import LISTING
+from provider_sdk.testing.checks.playing import PLAYING
+from provider_sdk.testing.checks.remembering import REMEMBERING
+from provider_sdk.testing.checks.returning import RETURNING
+
+__all__ = ["ALL", "EVERY_LINE", "GATES", "MEASURES"]
+
+# Without the first two nothing else can be examined.
+GATES: Final[tuple[Check, ...]] = (GREETING, TEMPLATES)
+MEASURES: Final[tuple[Check, ...]] = (
+    TWICE,
+    *FRAMES,
+    *HANDSHAKE,
+    *DESCRIBING,
+    *BUYING,
+    *RETURNING,
+    *LISTING,
+    *CONCURRENCY,
+    *PLAYING,
+    *REMEMBERING,
+    *ENDINGS,
+)
+ALL: Final[tuple[Check, ...]] = (*GATES, *MEASURES, EVERY_LINE)

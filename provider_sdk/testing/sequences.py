@@ -1,0 +1,197 @@
+"""Legal sequences of calls, found by hypothesis: what was said once must hold whatever comes in between.
+
+Alone responsible for the rules of what may follow what. Needs hypothesis, which only the extra `conformance` installs.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import trio
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import strategies as some
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from provider_sdk.contract import DescribeResult, ErrorClass, PingResult, Report, ReturnResult, ReturnState
+from provider_sdk.testing import acting
+from provider_sdk.testing.acting import Bought
+from provider_sdk.testing.conversation import Conversation
+from provider_sdk.testing.saying import not_after
+from provider_sdk.testing.stage import Stage
+from provider_sdk.testing.verdict import Broken, Inapplicable
+
+STEPS: Final = 12
+PURCHASES: Final = 3
+T = TypeVar("T")
+
+
+class _Daemon:
+    """What one sequence has done so far, in calls that the state machine's thread can make."""
+
+    def __init__(self, stage: Stage, conversation: Conversation, found: list[Broken]) -> None:
+        self.found = found
+        self.stage = stage
+        self.conversation = conversation
+        self.bought: list[Bought] = []
+        self.returned: list[tuple[str, ...]] = []
+        self.trace: list[str] = []
+
+    @property
+    def may_repeat(self) -> bool:
+        """Return whether a request may be sent twice to this provider."""
+        return self.conversation.promises.token.replay != "none"
+
+    def do(self, step: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Run one step in the trio thread; a breach tells the whole sequence."""
+        self.trace.append(step)
+        try:
+            return trio.from_thread.run(work)
+        except Broken as found:
+            sent = f"{' → '.join(self.trace)}: {found.sent}"
+            self.found.append(Broken(found.clause, found.expected, found.came, sent))
+            raise
+
+    async def buy(self) -> None:
+        """Buy under a new token; no capacity is no breach."""
+        try:
+            self.bought.append(await self.stage.buy(self.conversation))
+        except Inapplicable:
+            self.trace.append("(refused)")
+
+    async def again(self, which: int) -> None:
+        """Send a request again."""
+        bought = self.bought[which % len(self.bought)]
+        reply = await self.conversation.call("request", {**bought.params, "not_after": not_after()})
+        report = reply.result(Report, "RQ-1")
+        more = {each.instance for each in report.instances} - {each.instance for each in bought.report.instances}
+        if more:
+            raise reply.broken("RQ-1", f"the present report ({', '.join(bought.ids)}), no second purchase")
+
+    async def other(self, which: int) -> None:
+        """Send other content under a token."""
+        bought = self.bought[which % len(self.bought)]
+        changed = {**bought.params, "units": bought.params["units"] + 1, "not_after": not_after()}
+        (await self.conversation.call("request", changed)).refused("RQ-1", ErrorClass.TOKEN_CONFLICT)
+
+    async def ask(self, which: int) -> None:
+        """Ask what became of a purchase; the ledger compares."""
+        await acting.status(self.conversation, self.bought[which % len(self.bought)].params)
+
+    async def give_back(self, which: int) -> None:
+        """Give a purchase back, perhaps a second time."""
+        ids = self.bought[which % len(self.bought)].ids
+        await acting.give_back(self.conversation, ids, self.stage.subject.settle_s)
+        self.returned.append(ids)
+
+    async def give_back_again(self, which: int) -> None:
+        """What was returned stays returned."""
+        ids = self.returned[which % len(self.returned)]
+        reply = await self.conversation.call("return", acting.giving(self.conversation, ids))
+        for item in reply.result(ReturnResult, "RT-1").items:
+            if item.state is not ReturnState.RETURNED:
+                raise reply.broken("RT-1", f"{item.instance} returned, as before")
+
+    async def list_pages(self, limit: int) -> None:
+        """List in pages; no instance twice."""
+        names = [each.instance for each in (await acting.list_all(self.conversation, limit=limit)).instances]
+        if len(set(names)) < len(names):
+            raise Broken("LS-4", "each instance once in one pass", ", ".join(names), f"list limit={limit}")
+
+    async def describe(self) -> None:
+        """Describe."""
+        (await self.conversation.call("describe")).result(DescribeResult)
+
+    async def ping(self) -> None:
+        """Ping."""
+        (await self.conversation.call("ping")).result(PingResult)
+
+    async def tidy(self) -> None:
+        """Give everything back."""
+        ids = [each for bought in self.bought for each in bought.ids]
+        gone = {each for ids in self.returned for each in ids}
+        if set(ids) - gone:
+            await acting.give_back(self.conversation, sorted(set(ids) - gone), self.stage.subject.settle_s)
+
+
+WHICH: Final = some.integers(0, 50)
+
+
+class _Sequence(RuleBasedStateMachine):
+    """One legal sequence."""
+
+    def __init__(self, daemon: _Daemon) -> None:
+        super().__init__()
+        self.daemon = daemon
+
+    @initialize()
+    def first(self) -> None:
+        self.daemon.do("request", self.daemon.buy)
+
+    @precondition(lambda self: len(self.daemon.bought) < PURCHASES)
+    @rule()
+    def buy(self) -> None:
+        self.daemon.do("request", self.daemon.buy)
+
+    @precondition(lambda self: self.daemon.bought and self.daemon.may_repeat)
+    @rule(which=WHICH, other=some.booleans())
+    def again(self, which: int, other: bool) -> None:
+        step, work = ("other content", self.daemon.other) if other else ("the same request", self.daemon.again)
+        self.daemon.do(step, lambda: work(which))
+
+    @precondition(lambda self: self.daemon.bought)
+    @rule(which=WHICH)
+    def ask(self, which: int) -> None:
+        self.daemon.do("request_status", lambda: self.daemon.ask(which))
+
+    @precondition(lambda self: self.daemon.bought)
+    @rule(which=WHICH)
+    def give_back(self, which: int) -> None:
+        self.daemon.do("return", lambda: self.daemon.give_back(which))
+
+    @precondition(lambda self: self.daemon.returned)
+    @rule(which=WHICH)
+    def give_back_again(self, which: int) -> None:
+        self.daemon.do("return again", lambda: self.daemon.give_back_again(which))
+
+    @rule(limit=some.integers(1, 4))
+    def list_pages(self, limit: int) -> None:
+        self.daemon.do(f"list by {limit}", lambda: self.daemon.list_pages(limit))
+
+    @rule(describe=some.booleans())
+    def look(self, describe: bool) -> None:
+        step, work = ("describe", self.daemon.describe) if describe else ("ping", self.daemon.ping)
+        self.daemon.do(step, work)
+
+    def teardown(self) -> None:
+        self.daemon.do("tidy", self.daemon.tidy)
+
+
+async def play(stage: Stage, conversation: Conversation, number: int) -> None:
+    """Play so many sequences; raises the first Broken. The same ones each time, so that a failure comes again."""
+    found: list[Broken] = []
+
+    class OfThisStage(_Sequence):
+        def __init__(self) -> None:
+            super().__init__(_Daemon(stage, conversation, found))
+
+    bounds = settings(
+        max_examples=number,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+
+    def play_all() -> None:
+        run_state_machine_as_test(OfThisStage, settings=bounds)
+
+    try:
+        await trio.to_thread.run_sync(play_all)
+    except BaseException:
+        if found:  # hypothesis plays a failing sequence again, and may tell of the second time only
+            raise found[0] from None
+        raise
