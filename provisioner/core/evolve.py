@@ -4,10 +4,11 @@ nothing."""
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from immutables import Map
 
 from provisioner.core import giveback, request
+from provisioner.core.copying import copied
 from provisioner.core.facts import (
     Change,
     DecisionFact,
@@ -88,23 +89,23 @@ class Draft:
     def put(self, kind: FactKind, id: str, value: Fact | None) -> "Draft":
         """The draft with one more record written (or deleted)."""
         change = Change(Key(kind, id), value)
-        return evolve(self, world=fold(self.world, (change,)), changes=(*self.changes, change))
+        return copied(self, world=fold(self.world, (change,)), changes=(*self.changes, change))
 
     def see(self, seen: Seen) -> "Draft":
         """The draft with other observations."""
-        return evolve(self, world=evolve(self.world, seen=seen))
+        return copied(self, world=copied(self.world, seen=seen))
 
     def touch(self, *keys: Key) -> "Draft":
         """The draft with more records to look at."""
-        return evolve(self, touched=(*self.touched, *keys))
+        return copied(self, touched=(*self.touched, *keys))
 
     def touch_provider(self, provider: str) -> "Draft":
         """The draft with every open record of one provider to look at."""
-        return self if provider in self.providers else evolve(self, providers=(*self.providers, provider))
+        return self if provider in self.providers else copied(self, providers=(*self.providers, provider))
 
     def reply(self, reply: Reply) -> "Draft":
         """The draft with an answer to who pushed."""
-        return evolve(self, replies=(*self.replies, reply))
+        return copied(self, replies=(*self.replies, reply))
 
     def done(self) -> Decision:
         """The decision."""
@@ -127,7 +128,7 @@ def stamp(world: World, keys: Iterable[Key], revision: int) -> World:
             versions[key] = revision
         else:
             versions.pop(key, None)
-    return evolve(world, versions=versions.finish())
+    return copied(world, versions=versions.finish())
 
 
 def is_there(world: World, key: Key) -> bool:
@@ -162,7 +163,7 @@ def _fold_one(world: World, key: Key, value: Fact | None) -> World:
         case None:
             return _deleted(world, key)
         case HeadFact():
-            return evolve(world, head=value)
+            return copied(world, head=value)
         case RequestFact():
             return _with_request(world, value)
         case ReturnFact():
@@ -180,19 +181,19 @@ def _fold_one(world: World, key: Key, value: Fact | None) -> World:
             | ProcessFact()
         ):
             name = _FIELD[key.kind]
-            return evolve(world, **{name: getattr(world, name).set(key.id, value)})
+            return copied(world, **{name: getattr(world, name).set(key.id, value)})
 
 
 def _deleted(world: World, key: Key) -> World:
     """Only wishes, health and the snapshots of sources are ever deleted; records of money are not."""
     name = _FIELD[key.kind]
     there = getattr(world, name)
-    return evolve(world, **{name: there.delete(key.id)}) if key.id in there else world
+    return copied(world, **{name: there.delete(key.id)}) if key.id in there else world
 
 
 def _with_request(world: World, value: RequestFact) -> World:
     is_open = value.state in request.OPEN
-    return evolve(
+    return copied(
         world,
         requests=world.requests.set(value.id, value),
         open_requests=_placed(world.open_requests, value.id, value, wanted=is_open),
@@ -202,7 +203,7 @@ def _with_request(world: World, value: RequestFact) -> World:
 
 def _with_return(world: World, value: ReturnFact) -> World:
     is_open = value.state in giveback.OPEN
-    return evolve(
+    return copied(
         world,
         returns=world.returns.set(value.id, value),
         open_returns=_placed(world.open_returns, value.id, value, wanted=is_open),
@@ -211,7 +212,7 @@ def _with_return(world: World, value: ReturnFact) -> World:
 
 def _with_instance(world: World, value: InstanceFact) -> World:
     where = (value.provider, value.provider_id)
-    return evolve(
+    return copied(
         world,
         instances=world.instances.set(value.id, value),
         live=_placed(world.live, value.id, value, wanted=value.state is not InstanceState.GONE),
@@ -241,7 +242,7 @@ def loaded(world: World, records: Iterable[tuple[Key, int, Fact]]) -> World:
         else:
             bulk[key.kind][key.id] = value
     plain: dict[str, Any] = {_FIELD[kind]: Map(found) for kind, found in bulk.items()}
-    return evolve(world, versions=Map(versions), head=head, **plain, **_indexes(bulk))
+    return copied(world, versions=Map(versions), head=head, **plain, **_indexes(bulk))
 
 
 def _indexes(bulk: dict[FactKind, dict[str, Fact]]) -> dict[str, Any]:
