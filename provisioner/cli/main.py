@@ -52,7 +52,7 @@ def demo(
     start_hour: Annotated[float, typer.Option("--start-hour", help="Where in the log to begin.")] = 0.0,
     hours: Annotated[float, typer.Option("--hours", help="How much of the log to play.")] = 1.0,
     speed: Annotated[float, typer.Option("--speed", help="Seconds of the log in a real second.")] = 75.0,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="No progress; one JSON object at the end.")] = False,
 ) -> None:
     """Play a small cluster against two simulated clouds, about a minute."""
     play = import_module("provisioner.cli.demo").demo

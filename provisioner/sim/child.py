@@ -4,6 +4,7 @@ It alone knows how these are started, heard and ended; it must not know what the
 """
 
 import os
+import shutil
 import signal
 import sys
 from collections import deque
@@ -56,7 +57,8 @@ async def running_daemon(config: Path, *, stop_within_s: float = 40.0) -> AsyncI
     Its children fall to this process if it does not end them, and are ended too.
     """
     become_subreaper()
-    daemon = Daemon(spawn(_argv("provisioner", "run", "-c", str(config)), dict(os.environ), str(ROOT)))
+    argv = [*_dies_with_us(), *_argv("provisioner", "run", "-c", str(config))]
+    daemon = Daemon(spawn(argv, dict(os.environ), str(ROOT)))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_drain, daemon.child.stdout, daemon.log)
         nursery.start_soon(_drain, daemon.child.stderr, daemon.log)
@@ -108,6 +110,15 @@ async def leftover_children(*, within_s: float = 5.0) -> list[int]:
 
 def _argv(*words: str) -> Sequence[str]:
     return [sys.executable, "-m", *words]
+
+
+def _dies_with_us() -> list[str]:
+    """What has the kernel end a child should this process be killed; nothing where util-linux is missing.
+
+    The signal follows the death of the thread that spawns, so that this must be the main thread.
+    """
+    setpriv = shutil.which("setpriv")
+    return [] if setpriv is None else [setpriv, "--pdeathsig", "TERM", "--"]
 
 
 def _living_children() -> set[int]:
