@@ -5,6 +5,7 @@ import platform
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -104,17 +105,14 @@ async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log,
             for name, entry in settings.providers.items():
                 bound = log.bind(provider=name) if hasattr(log, "bind") else log
                 providers.add(name, ProviderLink(entry, who, folders_of(settings, entry), engine, nursery, bound))
-            await engine_nursery.start(engine.run)
-            _refuse_if_still_needed(engine.world(), settings)
+            await engine_nursery.start(engine.run, partial(_refuse_if_still_needed, settings))
             yield engine
             await providers.close()
             nursery.cancel_scope.cancel()
         engine_nursery.cancel_scope.cancel()
 
 
-def _refuse_if_still_needed(world: World | None, settings: Settings) -> None:
-    if world is None:
-        return
+def _refuse_if_still_needed(settings: Settings, world: World) -> None:
     living = {i.provider for i in world.live.values()} | {r.provider for r in world.open_requests.values()}
     missing = sorted(living - set(settings.providers))
     if missing:

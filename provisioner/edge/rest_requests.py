@@ -73,7 +73,7 @@ def _acquire(record: RequestFact, currency: str) -> Json:
         "problems": [problem_json(p) for p in record.problems],
         "since": time_text(record.state_at),
         "reason": record.reason or None,
-        "reserve": decimal_text(record.reserve_nanos),
+        "reserve": decimal_text(record.reserve_nanos if is_open_record(record) else 0),
         "currency": currency,
         "price": price_json(record.terms.price),
         "attributes": attributes_json(record.terms.size, record.terms.labels),

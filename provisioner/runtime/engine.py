@@ -10,7 +10,7 @@ stops reading the pipe. It must not know what a provider or a store is: it is gi
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import trio
@@ -136,9 +136,18 @@ class Engine:
 
     # --- the loop
 
-    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Loads the facts, takes over, and goes on until cancelled. Start, takeover and restart are this one path."""
+    async def run(
+        self,
+        admit: Callable[[World], None] | None = None,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Loads the facts, takes over, and goes on until cancelled. Start, takeover and restart are this one path.
+
+        `admit` looks at the loaded facts before anything is taken over, and raises if this daemon must not act on them.
+        """
         world = await self._load()
+        if admit is not None:
+            admit(world)
         self._kept.append(_Pending(DaemonStarted(self._holder)))
         self._world, starting = None, True
         while True:

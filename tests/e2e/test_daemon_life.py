@@ -1,0 +1,134 @@
+"""A daemon with things in its hands: a rival, an end in order, a configuration that forgets what it still owns."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from tests.e2e.accounts import check_accounts
+from tests.e2e.clouds import SOURCE, cheaper, cloud, settings
+from tests.e2e.daemon import Daemon
+from tests.e2e.scheduler import Scheduler, give_back, jobs
+from tests.e2e.waiting import wait_until
+from tests.house.sources import ROOT
+
+TWO_HOSTS = {"revision": 1, "lines": [{"id": "a", "kind": "host", "count": 2, "each": {"cores": 2}}]}
+
+
+def refusal(config: Path) -> tuple[int, str]:
+    """Exit status and standard error of a daemon that must not run."""
+    command = [sys.executable, "-m", "provisioner", "run", "-c", str(config)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.stdout, "Traceback" in ended.stderr) == ("", False), ended
+    return ended.returncode, ended.stderr
+
+
+def test_a_second_daemon_names_the_first_and_disturbs_neither_it_nor_its_providers(daemon: Daemon) -> None:
+    daemon.configure(settings({"east": cloud()}))
+    daemon.start()
+    daemon.rest.put(f"/v1/demand/{SOURCE}", TWO_HOSTS)
+    wait_until("two hosts are there", lambda: len(daemon.live()) == 2)
+    before = (daemon.provider("east")["pid"], daemon.provider("east")["epoch"])
+    # As a copy of the configuration would be: other door, same facts and so the same provider's folder.
+    rival = daemon.folder / "rival.yaml"
+    rival.write_text(json.dumps({**settings({"east": cloud()}), "listen": {"socket": "rival.sock"}}))
+    status, said = refusal(rival)
+    assert daemon.child is not None
+    assert (status, said.count("\n")) == (75, 1)
+    assert f"process {daemon.child.pid}" in said
+    assert str(daemon.facts) in said or "These facts" in said
+    assert not (daemon.folder / "rival.sock").exists()
+    assert (daemon.provider("east")["pid"], daemon.provider("east")["epoch"]) == before
+    give_back(daemon)
+    check_accounts(daemon, "east")
+
+
+def test_sigterm_ends_in_order_and_the_next_start_goes_on(daemon: Daemon) -> None:
+    slow = cloud(fulfil_time="1500ms", lead_time="1s")
+    daemon.configure(settings({"east": slow, "west": cheaper(cloud(capacity={"machines": 1}))}))
+    daemon.start()
+    play = Scheduler(daemon, jobs((0, 1, 4), (0, 1, 2)))
+    # In the middle of everything: one host is up, a purchase at the other cloud is under way.
+    play.until(
+        "one host is there and a purchase is open",
+        lambda: bool(play.live) and any(request["kind"] == "acquire" for request in play.open),
+    )
+    assert daemon.stop() == 0
+    assert daemon.processes == []
+    assert not (daemon.folder / "api.sock").exists()
+    assert (daemon.folder / "facts.db.owner").read_text() == ""
+    with closing(sqlite3.connect(f"file:{daemon.facts}?mode=ro", uri=True)) as facts:
+        assert facts.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    log = daemon.log
+    assert "Traceback" not in log
+    assert '"event": "stopping"' in log
+
+    daemon.start()
+    known = {host["id"] for host in play.live}
+    assert known <= {host["id"] for host in daemon.instances()}
+    play.until("everything is done and given back", lambda: play.is_over)
+    assert (play.cluster.done, play.cluster.broken) == (2, [])
+    assert {p["state"] for p in daemon.purchases()} == {"fulfilled"}
+    check_accounts(daemon, "east", "west")
+
+
+def test_a_provider_that_still_owes_something_can_not_be_left_out_and_goes_on_once_it_is_back(daemon: Daemon) -> None:
+    east, west = cloud(), cheaper(cloud(capacity={"machines": 1}))
+    daemon.configure(settings({"east": east, "west": west}))
+    daemon.start()
+    daemon.rest.put(f"/v1/demand/{SOURCE}", TWO_HOSTS)
+    wait_until("a host of each is there", lambda: {host["provider"] for host in daemon.live()} == {"east", "west"})
+    assert daemon.stop() == 0
+
+    daemon.configure(settings({"east": east}))
+    status, said = refusal(daemon.config)
+    assert (status, said.count("\n")) == (78, 1)
+    assert "lacks west" in said
+    assert "put the entry back" in said
+    # One line is all it said: nothing was taken over or started, not even the provider that is still configured.
+    assert daemon.processes == []
+    assert [thing["state"] for thing in daemon.books("west")] == ["running"]
+
+    daemon.configure(settings({"east": east, "west": west}))
+    daemon.start()
+    assert {host["provider"] for host in daemon.live()} == {"east", "west"}
+    give_back(daemon, revision=2000)
+    check_accounts(daemon, "east", "west")
+    # Nothing is owed any more, so it may go.
+    assert daemon.stop() == 0
+    daemon.configure(settings({"east": east}))
+    daemon.start()
+    assert [p["provider"] for p in daemon.rest.get("/v1/providers")["providers"]] == ["east"]
+
+
+def test_a_faulty_configuration_is_refused_with_file_line_and_column_and_touches_nothing(daemon: Daemon) -> None:
+    daemon.configure(settings({"east": cloud()}))
+    daemon.start()
+    daemon.rest.put(f"/v1/demand/{SOURCE}", TWO_HOSTS)
+    wait_until("two hosts are there", lambda: len(daemon.live()) == 2)
+    assert daemon.stop() == 0
+    before = daemon.facts.read_bytes()
+
+    text = daemon.config.read_text()
+    key = '"idle_time"'
+    line = text[: text.index(key)].count("\n") + 1
+    column = len(text[: text.index(key)].rpartition("\n")[2]) + 1
+    daemon.config.write_text(text.replace('"idle_time": "1s"', '"idle_time": "soon"'))
+    status, said = refusal(daemon.config)
+    assert status == 64
+    assert said.startswith(f"{daemon.config}:{line}:{column + len(key) + 2} policy.reclaim.idle_time: "), said
+    assert daemon.facts.read_bytes() == before
+
+    daemon.config.write_text(text)
+    daemon.start()
+    assert len(daemon.live()) == 2
+
+
+def test_the_sockets_are_for_their_owner_alone(daemon: Daemon) -> None:
+    daemon.configure(settings({"east": cloud()}))
+    daemon.start()
+    assert os.stat(daemon.folder / "api.sock").st_mode & 0o777 == 0o600
+    assert os.stat(daemon.facts).st_mode & 0o077 == 0
