@@ -162,7 +162,17 @@ def prove_gone(draft: Draft, instance: InstanceFact, trigger: InstanceTrigger, n
     gone = evolve(
         instance, state=arc.next, state_at=now.at, gone_at=now.at, reason=instance.reason or arc.why, drain=None
     )
-    return want_plan(draft.put(FactKind.INSTANCE, gone.id, gone))
+    return want_plan(_ask_final_sum(draft.put(FactKind.INSTANCE, gone.id, gone), gone))
+
+
+def _ask_final_sum(draft: Draft, gone: InstanceFact) -> Draft:
+    """A provider that lists gone things for a while is asked once more for one whose final sum it has not told."""
+    if gone.charged_nanos is not None or _promises(draft, gone.provider).gone_visible_s == 0:
+        return draft
+    seen = draft.world.seen
+    wanted = seen.wanted.get(gone.provider, frozenset()) | {gone.provider_id}
+    draft = draft.see(evolve(seen, wanted=seen.wanted.set(gone.provider, wanted)))
+    return draft.touch(Key(FactKind.PROCESS, gone.provider))
 
 
 def items_left(draft: Draft, giveback: ReturnFact) -> tuple[ReturnItem, ...]:

@@ -12,10 +12,8 @@ def hourly_cost_nanos(price_nanos: int, units: int, seconds: float) -> int:
 
 
 def billable_s(seconds: float, quantum_s: int, minimum_s: int) -> float:
-    """The seconds that are charged for `seconds` of life: at least the minimum, in whole quanta beyond one second."""
+    """The seconds that are charged for `seconds` of life: at least the minimum, in whole quanta (1 s or more)."""
     charged = max(seconds, float(minimum_s), 0.0)
-    if quantum_s <= 1:
-        return charged
     return float(-(-charged // quantum_s) * quantum_s)
 
 

@@ -2,8 +2,8 @@
 
 from attrs import evolve
 
-from provisioner.core.effects import AskReturn, SendRequest, SendReturn
-from provisioner.core.events import ItemWord, Lost, PushedEntry, RequestAnswered, ReturnAnswered, ReturnWords
+from provisioner.core.effects import AskReturn, ReadSome, SendRequest, SendReturn
+from provisioner.core.events import ItemWord, Listed, Lost, PushedEntry, RequestAnswered, ReturnAnswered, ReturnWords
 from provisioner.core.giveback import ReturnState
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import EntryState, Problem, Promises
@@ -175,3 +175,14 @@ def test_a_source_that_only_sends_heartbeats_after_a_restart_still_has_idle_host
     later.demand(revision=6, supply_revision=5)
     later.pass_s(61)
     assert later.world.instances[host].drain is not None
+
+
+def test_a_final_sum_that_was_not_told_with_the_proof_is_asked_for_at_once() -> None:
+    play, _, effect = returning(evolve(TRUSTED, gone_visible_s=60))
+    said(play, effect, ReturnWords((ItemWord("i-1", "returned", units=0),)))
+    asked = play.take(ReadSome)
+    assert asked.refs == ("i-1",)
+    told = machine("i-1", "gone", charged_nanos=4_321)
+    play.event(Listed(asked.key, "east", asked.number, play.now_s, False, 0, (told,), named=("i-1",)))
+    assert [i.charged_nanos for i in play.instances()] == [4_321]
+    assert not play.in_flight(ReadSome)
