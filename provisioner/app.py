@@ -82,7 +82,7 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
             nursery.start_soon(_watch_signals, stopping, log)
             nursery.start_soon(reap_adopted)
             async with running_engine(link, settings, SystemClock(), log, holder) as engine:
-                await nursery.start(serve_rest, engine, settings)
+                await nursery.start(serve_rest, engine, settings, log)
                 log.info("ready", cluster=settings.cluster, providers=len(settings.providers))
                 if ready is not None:
                     ready()
