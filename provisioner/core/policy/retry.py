@@ -1,11 +1,14 @@
 """How long an offer that failed is left alone, by the contract's error classes; it must not know what is bought
 instead.
 
-One refusal is one step. The jitter is drawn from a text, so that the same refusal gives the same pause on every
+One pause is one step: what is refused while the offer is left alone already was sent before, and counts once with the
+refusal that began the pause. The jitter is drawn from a text, so that the same refusal gives the same pause on every
 machine.
 """
 
 from enum import Enum
+
+from attrs import evolve
 
 from provisioner.core.events import Moment
 from provisioner.core.facts import HealthFact
@@ -69,6 +72,8 @@ def after_refusal(
     if course is Course.NOTHING:
         return None
     in_a_row = health is not None and health.error_class == problem.error_class
+    if health is not None and in_a_row and _is_left_alone(health, now):
+        return _no_shorter(health, problem, now)
     failures = health.failures + 1 if health is not None and in_a_row else 1
     back_off = settings.policy.back_off
     parked = course is Course.PARK or (course is not Course.PROBE and failures >= back_off.park_after)
@@ -90,6 +95,16 @@ def after_success(health: HealthFact) -> HealthFact | None:
     What was parked is freed by a changed description or an operator, never by a purchase that was sent before.
     """
     return health if health.parked else None
+
+
+def _is_left_alone(health: HealthFact, now: Moment) -> bool:
+    return health.until is not None and now.at < health.until
+
+
+def _no_shorter(health: HealthFact, problem: Problem, now: Moment) -> HealthFact:
+    """The pause that runs, as long as the provider asks for at least."""
+    least_until = now.at + float(problem.retry_after_s or 0)
+    return evolve(health, until=max(health.until or 0.0, least_until))
 
 
 def _pause_s(course: Course, failures: int, back_off: BackOff) -> float:

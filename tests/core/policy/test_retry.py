@@ -9,13 +9,16 @@ from provisioner.core.settings import BackOff, PolicySettings
 from tests.core.policy.builders import AT, moment, settings
 
 NOW = moment()
+DAY_S = 86_400.0
 EXACT = settings(policy=PolicySettings(back_off=BackOff(jitter_permille=0)))
 
 
 def refused(times: int, error_class: str = "no_capacity", retry_after_s: int | None = None) -> HealthFact | None:
+    """The health after so many refusals, each a day after the one before, and the last one now."""
     health: HealthFact | None = None
-    for _ in range(times):
-        health = after_refusal(health, Problem(error_class, retry_after_s=retry_after_s), EXACT, NOW, "text")
+    for days_ago in reversed(range(times)):
+        problem = Problem(error_class, retry_after_s=retry_after_s)
+        health = after_refusal(health, problem, EXACT, moment(-days_ago * DAY_S), "text")
     return health
 
 
@@ -55,6 +58,18 @@ def test_so_many_identical_failures_in_a_row_park_and_another_kind_starts_anew()
     mixed = after_refusal(refused(9), Problem("transient"), EXACT, NOW, "text")
     assert mixed is not None
     assert (mixed.failures, mixed.parked) == (1, False)
+
+
+def test_a_burst_of_refusals_is_one_step_and_parks_nothing() -> None:
+    health = refused(1)
+    for _ in range(30):
+        health = after_refusal(health, Problem("no_capacity"), EXACT, NOW, "text")
+    assert health == refused(1)
+
+
+def test_a_longer_wait_named_by_a_refusal_of_the_same_burst_is_kept() -> None:
+    health = after_refusal(refused(1), Problem("no_capacity", retry_after_s=4000), EXACT, NOW, "text")
+    assert (pause_s(health), health.failures if health else 0) == (4000, 1)
 
 
 def test_quota_is_slow_and_a_longer_wait_the_provider_names_is_kept() -> None:
