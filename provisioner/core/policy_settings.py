@@ -65,7 +65,7 @@ class BackOff:
         default=10,
         metadata=row(
             Form.COUNT,
-            "So many identical failures in a row park a template until the configuration or an operator changes it.",
+            "So many identical failures in a row park a template until its description changes or its provider restarts.",
             least=1,
         ),
     )
@@ -110,7 +110,7 @@ class PolicySettings:
     )
     shrink_delay_s: float = field(
         default=MINUTE,
-        metadata=row(Form.DURATION, "Demand that shrank cancels purchases already sent only after this long."),
+        metadata=row(Form.DURATION, "What has not joined is drained only after nothing has needed it for this long."),
     )
     reclaim: Reclaim = field(default=Reclaim(), metadata=row(Form.SECTION, "When hosts are given back.", of=Reclaim))
     drain: Drain = field(default=Drain(), metadata=row(Form.SECTION, "How hosts are emptied first.", of=Drain))

@@ -105,7 +105,8 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
     process = draft.world.processes[event.provider]
     draft = draft.put(FactKind.PROCESS, event.provider, evolve(process, state_id=event.state_id))
-    return want_plan(_with_promises(draft, event, now).touch_provider(event.provider))
+    draft = _unparked(_with_promises(draft, event, now), event.provider)
+    return want_plan(draft.touch_provider(event.provider))
 
 
 def _ask_anew(draft: Draft, provider: str) -> Draft:
@@ -133,6 +134,7 @@ def _with_promises(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
         read_at=before.read_at if before is not None else now.at,
         templates=before.templates if before is not None else (),
         limits=before.limits if before is not None else (),
+        held=before.held if before is not None else (),
     )
     return draft if fact == before else draft.put(FactKind.DESCRIPTION, event.provider, fact)
 
@@ -154,12 +156,19 @@ def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
     if not is_present(draft.world, event.provider, event.number):
         return draft
     view = evolve(view_of(draft.world, event.provider), is_running=False)
+    reason = _why_it_ended(view, event)
     if event.status == FAULTY_EXIT:
-        view = evolve(moved(view, _T.FAULTY, now), last_end=event.reason, wait_until_boot_s=0.0)
+        view = evolve(moved(view, _T.FAULTY, now), last_end=reason, wait_until_boot_s=0.0)
     elif view.state is not ProcessState.PARKED:
-        view = _ended(view, event.provider, event.reason, now)
+        view = _ended(view, event.provider, reason, now)
     draft = close_frames(with_view(draft, event.provider, view), event.provider, event.number, now)
     return want_plan(draft.touch_provider(event.provider))
+
+
+def _why_it_ended(view: ProcessView, event: ProcessEnded) -> str:
+    """A process that was to end, and is perhaps faster than the stop, ended for the reason it was to end for."""
+    was_to_end = view.state in (ProcessState.STOPPING, ProcessState.PARKED)
+    return view.last_end if was_to_end and view.last_end else event.reason
 
 
 def _stop_is_done(draft: Draft, provider: str) -> Draft:
@@ -227,7 +236,8 @@ def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
     before = draft.world.descriptions.get(event.provider)
     if before is None:
         before = DescriptionFact("", "", (), (), Promises(), "", "", now.at)
-    if before.digest == event.digest:
+    held = _held(draft.world, event.provider)
+    if before.digest == event.digest and before.held == held:
         return want_plan(draft)
     fact = evolve(
         before,
@@ -236,9 +246,10 @@ def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
         read_at=now.at,
         templates=event.templates,
         limits=event.limits,
-        held=_held(draft.world, event.provider),
+        held=held,
     )
-    return want_plan(_unparked(draft.put(FactKind.DESCRIPTION, event.provider, fact), event))
+    draft = draft.put(FactKind.DESCRIPTION, event.provider, fact)
+    return want_plan(draft if before.digest == event.digest else _unparked(draft, event.provider))
 
 
 def _held(world: World, provider: str) -> tuple[tuple[str, int], ...]:
@@ -253,15 +264,19 @@ def _held(world: World, provider: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items()))
 
 
-def _unparked(draft: Draft, event: Described) -> Draft:
+def _unparked(draft: Draft, provider: str) -> Draft:
+    """Another description, or another process (its program or configuration may have changed), is another chance."""
     for id, health in draft.world.health.items():
-        if health.parked and id.partition("/")[0] == event.provider and health.seen_digest != event.digest:
+        if health.parked and id.partition("/")[0] == provider:
             draft = draft.put(FactKind.HEALTH, id, None)
     return draft
 
 
 def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
-    """A description or list that could not be read proves nothing; it is asked for again after a pause."""
+    """A description or list that could not be read proves nothing; it is asked for again after a pause.
+
+    What was to be read by name is in the whole list that is read next.
+    """
     if not is_present(draft.world, event.provider, event.number):
         return draft
     later = now.boot_s + _pause(event)
@@ -273,10 +288,13 @@ def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
         view = evolve(view, describe_after_boot_s=later)
     draft = with_view(draft, event.provider, view).touch(_key(event.provider))
     seen = draft.world.seen
+    if event.what == "description":
+        return draft
     lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=later)
-    return (
-        draft if event.what == "description" else draft.see(evolve(seen, lists=seen.lists.set(event.provider, lists)))
+    wanted = (
+        seen.wanted.delete(event.provider) if event.what == "named" and event.provider in seen.wanted else seen.wanted
     )
+    return draft.see(evolve(seen, lists=seen.lists.set(event.provider, lists), wanted=wanted))
 
 
 def _pause(event: ReadFailed) -> float:

@@ -67,7 +67,7 @@ SENTENCES: dict[Why, str] = {
     Why.LIMIT: "has used up a limit it shares with others",
     Why.GRANULARITY: "can't be bought in so small a number",
     Why.BACKED_OFF: "is backed off after a refusal",
-    Why.PARKED: "is parked until an operator or a changed description frees it",
+    Why.PARKED: "is parked until its description changes or its provider is started anew",
     Why.PROVIDER_NOT_READY: "its provider is not ready",
     Why.PROVIDER_UNSETTLED: "its provider is used one purchase at a time and one is unsettled",
     Why.SOURCE_SILENT: "the source has not been heard recently: nothing new is bought for it",

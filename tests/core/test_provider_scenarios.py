@@ -1,9 +1,29 @@
 """A provider's process: started once, its end closes its frames, and it is started again ever more slowly."""
 
-from provisioner.core.effects import EffectKey, OpenProvider, SendRequest, StartProcess, StopProcess
-from provisioner.core.events import Lost, ProcessSpawned, ProviderNotOpened, ReadFailed
+from provisioner.core.effects import (
+    EffectKey,
+    OpenProvider,
+    ReadDescription,
+    ReadSome,
+    SendRequest,
+    StartProcess,
+    StopProcess,
+)
+from provisioner.core.events import (
+    Described,
+    Lost,
+    ProcessEnded,
+    ProcessSpawned,
+    ProviderHinted,
+    ProviderNotOpened,
+    ProviderOpened,
+    ReadFailed,
+    Refusal,
+    RequestAnswered,
+)
+from provisioner.core.model import Problem
 from provisioner.core.process import ProcessState
-from tests.core.play import Play, cores, settings_for
+from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
 
 
 def state(play: Play) -> ProcessState:
@@ -16,6 +36,13 @@ def spawn(play: Play) -> StartProcess:
     start = play.take(StartProcess)
     play.event(ProcessSpawned(start.key, "east", start.number, 4_242, 99, "boot"))
     return start
+
+
+def opened(play: Play) -> None:
+    """The handshake of the process that was just started succeeds."""
+    opening = play.take(OpenProvider)
+    said = ("p", "1", ("host",), (), TRUSTED, "0123456789abcdef")
+    play.event(ProviderOpened(opening.key, "east", opening.number, *said))
 
 
 def test_who_the_process_is_is_a_fact_before_initialize_is_owed() -> None:
@@ -82,6 +109,66 @@ def test_a_version_nobody_shares_ends_the_process_and_parks_it() -> None:
     assert not play.in_flight(StopProcess)
     assert not play.in_flight(StartProcess)
     assert "3.0" in play.world.seen.processes["east"].last_end
+
+
+def test_a_provider_that_leaves_before_it_is_stopped_still_shows_what_it_refused() -> None:
+    play = Play(settings_for("east"))
+    spawn(play)
+    opening = play.take(OpenProvider)
+    play.event(ProviderNotOpened(opening.key, "east", opening.number, "config", "/region: is missing"))
+    play.event(ProcessEnded("east", opening.number, 78, "the process ended by itself: exit status 78"))
+    assert "/region: is missing" in play.world.seen.processes["east"].last_end
+
+
+def test_what_can_not_be_read_by_name_is_left_to_the_next_list_and_the_pause_is_kept() -> None:
+    play = Play(settings_for("east"))
+    number = play.provider_ready("east")
+    play.event(ProviderHinted("east", number, ("instances",), ("i-1",)))
+    read = play.take(ReadSome)
+    throttled = Refusal(Problem("throttled", retry_after_s=90), not_made=False)
+    play.event(ReadFailed(read.key, "east", number, "named", throttled))
+    play.pass_s(1)
+    assert not play.in_flight(ReadSome)
+    play.pass_s(88)
+    assert "read_list" not in {key.effect for key in play.effects}
+    play.pass_s(2)
+    play.listed("east")
+
+
+def test_what_a_description_has_counted_of_ours_outlives_its_process_and_follows_each_reading() -> None:
+    play = Play(settings_for("east"))
+    number = play.provider_ready("east")
+    play.supply(revision=1)
+    play.demand(cores(8), revision=2)
+    send = play.take(SendRequest)
+    made = report(play.only_request(), "made", machine("i-1"), machine("i-2"))
+    play.event(RequestAnswered(send.key, "east", number, send.request, made))
+    play.pass_s(301)
+    read = play.take(ReadDescription)
+    same = play.world.descriptions["east"].digest
+    play.event(Described(read.key, "east", number, "r1", same, (HOST,), ()))
+    assert play.world.descriptions["east"].held == (("small", 2),)
+    play.process_ends("east")
+    play.pass_s(5)
+    spawn(play)
+    opened(play)
+    assert play.world.descriptions["east"].held == (("small", 2),)
+
+
+def test_a_new_process_gives_a_parked_offer_another_chance() -> None:
+    play = Play(settings_for("east"))
+    number = play.provider_ready("east")
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    send = play.take(SendRequest)
+    refused = Refusal(Problem("bad_request"), not_made=True)
+    play.event(RequestAnswered(send.key, "east", number, send.request, refused))
+    assert play.world.health["east/small"].parked
+    play.process_ends("east")
+    play.pass_s(5)
+    spawn(play)
+    opened(play)
+    assert "east/small" not in play.world.health
 
 
 def test_news_of_a_process_that_is_no_longer_the_present_one_changes_nothing() -> None:

@@ -92,7 +92,7 @@ def after_success(health: HealthFact) -> HealthFact | None:
     """The health after something was made: nothing is held against the offer any more, so None; a parked one stays as
     it is.
 
-    What was parked is freed by a changed description or an operator, never by a purchase that was sent before.
+    What was parked is freed by a changed description or a new process, never by a purchase that was sent before.
     """
     return health if health.parked else None
 
