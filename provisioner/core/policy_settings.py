@@ -65,7 +65,7 @@ class BackOff:
         default=10,
         metadata=row(
             Form.COUNT,
-            "So many identical failures in a row park a template until its description changes or its provider restarts.",
+            "So many equal failures in a row park a template until its description changes or its provider restarts.",
             least=1,
         ),
     )
