@@ -63,7 +63,8 @@ def _new_snapshot(
     if shrunk is not None and present is not None:
         entries = (*entries, *(e for e in present.entries if e.instance in lost))
     fact = SupplyFact(event.incarnation, event.revision, now.at, entries, content, shrunk)
-    draft = _observe_idle(draft.put(FactKind.SUPPLY, event.source, fact), entries, now)
+    draft = _forget_idle(draft.put(FactKind.SUPPLY, event.source, fact), present, entries)
+    draft = _observe_idle(draft, entries, now)
     draft = draft.touch(*_to_look_at(draft.world, entries))
     held = (
         f"{len(lost)} joined hosts are missing at once; they count as missing when a later snapshot agrees"
@@ -191,6 +192,17 @@ def _observe_idle(draft: Draft, entries: tuple[SupplyEntry, ...], now: Moment) -
         else:
             idle.pop(entry.instance, None)
     return draft.see(evolve(seen, idle_since=idle.finish()))
+
+
+def _forget_idle(draft: Draft, present: SupplyFact | None, entries: tuple[SupplyEntry, ...]) -> Draft:
+    """What left the snapshot is seen idle from the start when it is back."""
+    there = {e.instance for e in entries}
+    seen = draft.world.seen
+    left = [e.instance for e in present.entries if e.instance not in there] if present is not None else []
+    idle = seen.idle_since.mutate()
+    for instance in left:
+        idle.pop(instance, None)
+    return draft.see(evolve(seen, idle_since=idle.finish())) if left else draft
 
 
 def _to_look_at(world: World, entries: tuple[SupplyEntry, ...]) -> list[Key]:

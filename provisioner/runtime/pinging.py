@@ -60,15 +60,12 @@ async def _ping(conversation: Conversation, pings: Pings, report: Reporter, brea
         outcome = await conversation.call("ping", {}, pings.end_s, cancel_grace_s=0.0)
         nursery.cancel_scope.cancel()
     match outcome:
-        case Answered(result=answer):
+        case Answered(result=answer) | Failed(error=answer):
+            if was_quiet:  # first, since it says nothing of the far side: the answer's word stands last
+                await report(HeardAgain())
             await report(PingAnswered(answer))
-        case Failed(error=error):
-            await report(PingAnswered(error))
         case Unwritten():
             if not conversation.is_closed:
                 break_off(f"no ping could be written for {pings.end_s:g} s: the provider does not read its stdin")
-            return
         case Lost():
-            return
-    if was_quiet:
-        await report(HeardAgain())
+            pass

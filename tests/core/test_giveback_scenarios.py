@@ -186,3 +186,19 @@ def test_a_final_sum_that_was_not_told_with_the_proof_is_asked_for_at_once() -> 
     play.event(Listed(asked.key, "east", asked.number, play.now_s, False, 0, (told,), named=("i-1",)))
     assert [i.charged_nanos for i in play.instances()] == [4_321]
     assert not play.in_flight(ReadSome)
+
+
+def test_a_host_that_left_the_cluster_is_seen_idle_anew_when_it_is_back() -> None:
+    play, host = joined()
+    undated = PushedEntry(state=EntryState.IDLE, instance=host, name="n1")
+    play.supply(undated, revision=5)
+    play.supply(revision=7)
+    play.now_s += 60
+    play.supply(revision=9)
+    assert play.world.supplies["lsf"].entries == ()
+    play.now_s += 3_000
+    play.supply(undated, revision=11)
+    play.demand(revision=12, supply_revision=11)
+    assert play.world.instances[host].drain is None
+    play.pass_s(61)
+    assert play.world.instances[host].drain is not None
