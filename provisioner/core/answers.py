@@ -54,6 +54,11 @@ def trigger_of(request: RequestFact, report: Report, *, no_is_valid: bool) -> Re
     return _T.LOST
 
 
+def no_to_the_rest(request: RequestFact) -> RequestTrigger:
+    """What a valid No means for the life of a purchase: nothing of it was made, or no more than is known."""
+    return _T.MADE_SHORT if request.made_units > 0 else _T.VALID_NO
+
+
 def move_request(draft: Draft, request: RequestFact, trigger: RequestTrigger, now: Moment, reason: str = "") -> Draft:
     """The draft in which the purchase has taken this step; where its table has none, only what was counted is kept."""
     arc = request_life.step(request.state, trigger)

@@ -35,6 +35,7 @@ from provisioner.core.evolve import Decision, Draft
 from provisioner.core.facts import EpochFact, FactKind
 from provisioner.core.lease import PLANNER, provider_lease
 from provisioner.core.settings import Settings
+from provisioner.core.steadiness import with_steadiness
 from provisioner.core.world import Seen, World
 
 
@@ -45,7 +46,7 @@ def decide(world: World, event: Event, now: Moment, settings: Settings) -> Decis
 
 def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draft:
     """The same as `decide`, with the world as it would be after it."""
-    draft = Draft(world)
+    draft = with_steadiness(Draft(world), now)
     match event:
         case DaemonStarted():
             return _started(draft, event, now, settings)
@@ -146,6 +147,7 @@ def _started(draft: Draft, event: DaemonStarted, now: Moment, settings: Settings
         epochs[lease] = (before.epoch if before is not None else 0) + 1
         draft = draft.put(FactKind.EPOCH, lease, EpochFact(epochs[lease], event.holder))
     draft = draft.see(Seen(started_boot_s=now.boot_s, epochs=draft.world.seen.epochs.update(epochs)))
+    draft = with_steadiness(draft, now)
     for provider in settings.providers:
         draft = draft.touch_provider(provider)
     return draft

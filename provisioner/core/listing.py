@@ -18,7 +18,8 @@ from provisioner.core.model import Promises, ReturnItem
 from provisioner.core.providers import is_present
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.settings import Settings
-from provisioner.core.world import ListView
+from provisioner.core.steadiness import proven_age_s
+from provisioner.core.world import ListView, World
 
 STRANGERS_KEPT = 100
 
@@ -55,6 +56,9 @@ def _adopt(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) 
     """A Yes counts from any source, in any state."""
     draft = answers.take_instance(draft, request, seen, now)
     known = draft.world.requests[request.id]
+    if known.instances != request.instances:
+        # What turns up only now may not be the last: earlier lists without it prove nothing about the rest.
+        draft = draft.see(evolve(draft.world.seen, absent_since=_without(draft, request.id)))
     made = sum(draft.world.instances[i].units_made for i in known.instances) + known.gone_units
     known = evolve(known, made_units=made)
     draft = draft.put(FactKind.REQUEST, known.id, known)
@@ -70,15 +74,15 @@ def _named_read(draft: Draft, event: Listed, now: Moment) -> Draft:
     for ref in event.not_found:
         id = draft.world.by_provider_id.get((event.provider, ref))
         instance = draft.world.live.get(id) if id is not None else None
-        if instance is not None and not_found_is_gone(instance, promises, now):
+        if instance is not None and not_found_is_gone(draft.world, instance, promises, now):
             draft = prove_gone(draft, instance, InstanceTrigger.SAID_GONE, now)
     return draft.touch(Key(FactKind.PROCESS, event.provider))
 
 
-def not_found_is_gone(instance: InstanceFact, promises: Promises, now: Moment) -> bool:
+def not_found_is_gone(world: World, instance: InstanceFact, promises: Promises, now: Moment) -> bool:
     """Whether the provider's promise makes "not found" a proof for a thing of this age."""
     after = promises.not_found_gone_after_s
-    return after is not None and now.at - instance.made_at > after
+    return after is not None and proven_age_s(world, instance.made_at, now) > after
 
 
 def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Moment, settings: Settings) -> Draft:
@@ -120,9 +124,12 @@ def _can_be_told_apart(draft: Draft, event: Listed, promises: Promises) -> bool:
 def _weigh_no(
     draft: Draft, request: RequestFact, tokens: frozenset[str], read_at: float, promises: Promises, now: Moment
 ) -> Draft:
-    """Two complete lists further apart than the list delay, both begun after the frames closed, are a No."""
+    """Two complete lists further apart than the list delay, both begun after the frames closed, are a No to whatever
+    neither has shown.
+    """
     seen = draft.world.seen
-    if request.token in tokens or request.instances or not answers.no_is_valid(draft.world, request, read_at):
+    is_news = request.token in tokens and not request.instances
+    if is_news or not answers.no_is_valid(draft.world, request, read_at):
         return draft.see(evolve(seen, absent_since=_without(draft, request.id)))
     first = seen.absent_since.get(request.id)
     if first is None:
@@ -131,7 +138,7 @@ def _weigh_no(
         return draft
     draft = draft.see(evolve(seen, absent_since=_without(draft, request.id)))
     why = "absent from two complete lists begun after every frame was closed"
-    return answers.move_request(draft, request, RequestTrigger.VALID_NO, now, why)
+    return answers.move_request(draft, request, answers.no_to_the_rest(request), now, why)
 
 
 def _without(draft: Draft, request: str) -> Map[str, float]:

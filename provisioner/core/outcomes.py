@@ -231,7 +231,7 @@ def _take_item(draft: Draft, item: ReturnItem, word: ItemWord | None, promises: 
         instance = evolve(instance, units=word.units)
         draft = draft.put(FactKind.INSTANCE, instance.id, instance)
     proven = item.state == "returned" and promises.return_observed and item.keep == 0
-    missing = item.state == "not_found" and not_found_is_gone(instance, promises, now)
+    missing = item.state == "not_found" and not_found_is_gone(draft.world, instance, promises, now)
     return prove_gone(draft, instance, InstanceTrigger.RETURN_PROVEN, now) if proven or missing else draft
 
 

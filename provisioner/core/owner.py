@@ -24,6 +24,7 @@ from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.settings import Settings
+from provisioner.core.steadiness import proven_age_s
 from provisioner.core.world import Ask, ProcessView, World
 
 TRUSTED_TOKENS = frozenset({"exact", "at_most_once"})
@@ -125,9 +126,9 @@ def _unknown(draft: Draft, request: RequestFact, now: Moment) -> Draft:
     if request.armed:
         return draft
     ends_s = _promise_ends_s(draft.world, request)
-    if ends_s is not None and request.sent_at is not None and now.at > request.sent_at + ends_s:
+    if ends_s is not None and _last_frame_age_s(draft.world, request, now) > ends_s:
         why = f"nothing under this token was seen for {ends_s} s: the provider promised that it ends by itself by then"
-        return answers.move_request(draft, request, _T.VALID_NO, now, why)
+        return answers.move_request(draft, request, answers.no_to_the_rest(request), now, why)
     if not may_resend(draft.world, request, now):
         return draft
     carrier = Carrier(epoch_of(draft.world, request.provider), view_of(draft.world, request.provider).number)
@@ -141,7 +142,25 @@ def _unknown(draft: Draft, request: RequestFact, now: Moment) -> Draft:
 
 def _promise_ends_s(world: World, request: RequestFact) -> int | None:
     description = world.descriptions.get(request.provider)
-    return description.promises.unknown_ends_s if description is not None and not request.instances else None
+    return description.promises.unknown_ends_s if description is not None else None
+
+
+def _last_frame_age_s(world: World, request: RequestFact, now: Moment) -> float:
+    """The least time (seconds) since anything could last begin under this token; 0 while a frame of it is open.
+
+    Frames of an earlier daemon were all begun before `send_by`; the wall clock is believed for what is older than this
+    start, unless it has jumped since.
+    """
+    if request.sent_at is None or request.token in world.seen.frames_open:
+        return 0.0
+    description = world.descriptions.get(request.provider)
+    late_s = description.promises.late_effect_s if description is not None else 0
+    closed_boot_s = world.seen.frames_closed.get(request.token)
+    if closed_boot_s is not None:
+        return now.boot_s - closed_boot_s - late_s
+    is_dated = request.id not in world.seen.undated
+    last_at = max(request.sent_at, request.send_by)
+    return (now.at - last_at if is_dated else proven_age_s(world, last_at, now)) - late_s
 
 
 def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
@@ -154,9 +173,12 @@ def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
     promises = description.promises
     if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:
         return False
-    alive = request.sent_at is not None and now.at < request.sent_at + promises.token_lifetime_s
-    asked = world.seen.asks.get(request.id, Ask()).tries > 0
-    return alive and asked and now.at < request.send_by and _is_wanted(world, request)
+    alive = request.sent_at is not None and request.sent_at <= now.at < request.sent_at + promises.token_lifetime_s
+    in_time = alive and request.id not in world.seen.undated and now.at < request.send_by
+    ask = world.seen.asks.get(request.id, Ask())
+    # Said once more it goes at once; after that each time is as far from the last as questions are.
+    paced = ask.tries > 0 and (request.frames == 1 or now.boot_s >= ask.next_boot_s)
+    return in_time and paced and _is_wanted(world, request)
 
 
 def _is_wanted(world: World, request: RequestFact) -> bool:

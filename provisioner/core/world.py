@@ -116,9 +116,14 @@ class Seen:
     closed. `wanted` are a
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
     closed, without it. `unneeded_since` is by instance: since which pass it served no line, without a break.
+    `wall_offset_s` is wall clock less boot clock since `steady_since_boot_s`; `undated` are purchases that were open
+    when the wall clock jumped: how old their tokens are is not known any more.
     """
 
     started_boot_s: float = 0.0
+    wall_offset_s: float | None = None
+    steady_since_boot_s: float = 0.0
+    undated: frozenset[str] = frozenset()
     epochs: Map[str, int] = field(factory=Map)
     processes: Map[str, ProcessView] = field(factory=Map)
     heard: Map[str, Heard] = field(factory=Map)
