@@ -39,11 +39,11 @@ from provisioner.sim.chaos.store import CLUSTER, StruckLink
 GIVE_UP_S: Final = FAULTS_S + 120.0
 """From here on nothing is wanted any more."""
 
-MOST_S: Final = 4 * 3600.0
-"""How long calm is awaited; a jump of the wall clock may put things off by an hour."""
+MOST_S: Final = 2 * 3600.0
+"""How long calm is awaited; a jump of the wall clock may put things off."""
 
 LOOK_S: Final = 20.0
-HOUR_S: Final = 3600.0
+JUMP_MOST_S: Final = 900.0
 
 
 @frozen
@@ -230,8 +230,8 @@ class _Course:
         return True
 
     def jump(self, strike: Strike) -> bool:
-        """The wall clock jumps by up to an hour."""
-        by_s = HOUR_S * (0.05 + 0.95 * strike.size)
+        """The wall clock jumps by up to a quarter of an hour."""
+        by_s = JUMP_MOST_S * (0.05 + 0.95 * strike.size)
         self.stage.clock.offset_s += by_s if strike.fault is Fault.CLOCK_FORWARD else -by_s
         return True
 

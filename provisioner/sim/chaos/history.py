@@ -14,7 +14,7 @@ from provisioner.core.model import Promises
 
 
 class Fault(StrEnum):
-    """Everything that can go wrong on purpose; the first word says what it befalls."""
+    """Everything that goes wrong on purpose; the last two come of small delays and crashes and are only counted."""
 
     ANSWER_LOST = "answer lost"
     ANSWER_LATE = "answer late"
@@ -54,6 +54,8 @@ class Fault(StrEnum):
     CRASH_BEFORE_RECORD = "crash before record"
     CRASH_DURING_FOLD = "crash during fold"
     CRASH_DURING_TAKEOVER = "crash during takeover"
+    OUT_OF_ORDER = "answers out of order"
+    LATE_EFFECT = "effect after the process ended"
 
 
 F = Fault

@@ -65,7 +65,7 @@ def _unknown_things(world: World, cloud: FarSide, now_s: float) -> Iterable[Viol
         request = world.requests.get(world.by_token.get(thing.token, ""))
         is_settled = request is not None and request.state in SETTLED
         may_be_unknown = request is not None and not is_settled and _may_stay_open(request, {request.provider: cloud})
-        is_collected = not thing.named and not thing.lives(now_s)
+        is_collected = not thing.lives(now_s) and (not thing.named or _is_blind(cloud))
         if thing.id not in known and not may_be_unknown and not is_collected:
             yield Violation("books.unknown", f"{thing.id} under {thing.token} was made and no fact knows it")
         if thing.lives(now_s) and not may_be_unknown:
@@ -80,6 +80,12 @@ def settled(world: World, clouds: Mapping[str, FarSide], now_s: float) -> bool:
 def _may_stay_open(request: RequestFact, clouds: Mapping[str, FarSide]) -> bool:
     cloud = clouds.get(request.provider)
     return request.state is RequestState.UNKNOWN and cloud is not None and cloud.supplier.may_stay_unknown()
+
+
+def _is_blind(cloud: FarSide) -> bool:
+    """Whether nobody can ever say which purchase a thing came of, once its answer is lost."""
+    promises = cloud.supplier.promises
+    return promises.token_replay == "none" and promises.mark_kept != "far_side"
 
 
 def _of(request: RequestFact) -> tuple[Key, ...]:

@@ -167,6 +167,7 @@ class Post:
             rng = self.stage.rng(call.name, "late")
             if rng.random() < 0.6:
                 late_s = rng.uniform(0.01, float(self.behaviour.far.supplier.promises.late_effect_s) * 0.99)
+                self.stage.hits[Fault.LATE_EFFECT] += 1
                 self.stage.after(late_s, lambda: self._take_effect(call, "late"))
         if call.is_open:
             call.is_open = False
@@ -259,6 +260,8 @@ class Post:
         if call.process is None or not call.process.is_there:
             return
         call.is_open = False
+        if any(c.written_s < call.written_s for c in self.open_calls):
+            self.stage.hits[Fault.OUT_OF_ORDER] += 1
         strike = self.stage.passes(Fault.CRASH_AFTER_ANSWER)
         if strike is not None:
             self.stage.kill_daemon(0.5 + strike.size * 20)
@@ -277,7 +280,7 @@ class Post:
             self.stage.after(self._delay(call.name, most_s), lambda: self.answer(call, make_error))
             return
         if self._strikes(call, Fault.THROTTLED):
-            slow = Refusal(Problem("throttled", retry_after_s=5), not_made=call.method == "request")
+            slow = Refusal(Problem("throttled", retry_after_s=5), not_made=False)
             self.stage.after(self._delay(call.name, most_s), lambda: self.answer(call, slow))
             return
         self.stage.after(self._delay(call.name, most_s), now)
@@ -371,6 +374,10 @@ class Post:
             return
         if self._strikes(call, Fault.ERROR_NOT_MADE):
             self._answer_later(call, 2.0, lambda: self._error(call, not_made=True))
+            return
+        if call.strike is not None and call.strike.size < 0.5 and self._strikes(call, Fault.THROTTLED):
+            slow = Refusal(Problem("throttled", retry_after_s=5), not_made=True)
+            self._answer_later(call, 2.0, lambda: slow)
             return
         known = self.behaviour.before_call(request, process, self.stage.now_s())
         if known is not None:

@@ -172,7 +172,7 @@ class Behaviour:
             is_known = thing.named or supplier.promises.list_covers == "far_side"
             is_shown = thing.lives(now_s) or (supplier.lists_gone and now_s < (thing.leaves_s or 0.0) + 300.0)
             if is_known and is_shown and thing.visible_s <= now_s:
-                thing.named = True
+                thing.named = thing.named or supplier.promises.mark_kept == "far_side"
                 found.append(self.shown(thing, now_s))
         return tuple(found)
 
