@@ -82,7 +82,7 @@ function dropOldRecords() {
 function contentOf(params) {
   const sorted = (v) => (v === null || typeof v !== 'object' || Array.isArray(v) ? v
     : Object.fromEntries(Object.keys(v).sort().filter((key) => v[key] !== null).map((key) => [key, sorted(v[key])])));
-  const content = Object.keys(CONTENT).map((name) => sorted(params[name] ?? (name === 'min_units' ? 1 : null)));
+  const content = CONTENT.map((name) => sorted(params[name] ?? (name === 'min_units' ? 1 : null)));
   return crypto.createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 

@@ -28,7 +28,7 @@ function serve(provider) {
     console.error('This is a provider: the provisioner starts it and speaks JSON with it over stdin and stdout.');
     process.exit(64);
   }
-  const calls = new Map(); // id -> {stop: AbortController, done: Promise}
+  const calls = new Map(); // id -> {stop: AbortController, done: Promise}, one for every call that is not answered yet
   let stage = 'new'; // new, serving, checking, stopping
   const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const settled = (except) => Promise.all([...calls].filter(([id]) => id !== except).map(([, call]) => call.done));
@@ -103,9 +103,9 @@ function serve(provider) {
     } else if (!isWhole) {
       send({ id, error: { code: CODES.bad_message, message: 'bad_message', data: { error_class: 'bad_message' } } });
     } else {
-      const stop = new AbortController();
-      const done = answer(id, method, params, stop.signal).finally(() => calls.delete(id));
-      calls.set(id, { stop, done });
+      const call = { stop: new AbortController() };
+      calls.set(id, call);
+      call.done = answer(id, method, params, call.stop.signal).finally(() => calls.delete(id));
     }
   }
 

@@ -1,15 +1,17 @@
 # What to do about one frame: the whole of the provider's thinking, and none of its doing.
 #
-# Input is the line. $session_text, $ledger_text and $pool_text are what is on the disk, $boot the clock of not_after,
-# $held whether the state folder is ours, $failed what could not be written just now. Output is a plan, for provider.sh.
+# Five lines of input are one question: what this process is, the ledger, the pool, the moment ($boot is the clock of
+# not_after, $held whether the state folder is ours, $failed what could not be written just now), and the frame. Output
+# is a plan for provider.sh, and `done`.
 #
 # The pool is the far side: {"grants": {"lic.TOKEN": {feature, units, mark, price, made_at}}}. A grant is named by its
 # token, so the pool itself tells a repeated purchase from a new one: token.replay is `exact`.
 
 def parsed: try fromjson catch null;
-($session_text | parsed) as $session
-| ($ledger_text | parsed) as $ledger
-| ($pool_text | parsed | if type == "object" and (.grants | type) == "object" then . else null end) as $pool
+(inputs | parsed) as $session
+| (input | parsed) as $ledger
+| (input | parsed | if type == "object" and (.grants | type) == "object" then . else null end) as $pool
+| (input | split("|")) as [$boot_text, $held, $damaged, $failed, $random] | ($boot_text | tonumber) as $boot
 | 2592000 as $keep_s
 
 # ---------------------------------------------------------------------------------------------------------- refusals
@@ -277,14 +279,15 @@ def step($frame): .[0] as $verb | .[1]
       else "\($verb) \(if type == "object" then tojson else . // "" end)" end;
 def is_id: type == "number" and . == floor and . >= 1 and . <= 9007199254740991;
 
-parsed as $frame
-| if ($frame | type) != "object" then "log skipped a line of \(length) characters that is no message"
-  elif $frame | has("method") | not then empty # FR-5: never answered
-  elif $frame.id | is_id | not then
-    # A notification. Unknown ones are dropped, and who does one thing at a time cancels none (CC-6).
-    if $frame.id == null and $frame.method == "exit" then "exit 0" else empty end
-  elif $frame.jsonrpc != "2.0" or ($frame.method | type) != "string" or ($frame.params // {} | type) != "object"
-    then ["refusal", {error_class: "bad_message"}] | step($frame)
-  else (try ($frame.params // {} | answers($frame.method))
+def plan: parsed as $frame
+    | if ($frame | type) != "object" then "log skipped a line of \(length) characters that is no message"
+      elif $frame | has("method") | not then empty # FR-5: never answered
+      elif $frame.id | is_id | not then
+        # A notification. Unknown ones are dropped, and who does one thing at a time cancels none (CC-6).
+        if $frame.id == null and $frame.method == "exit" then "exit 0" else empty end
+      elif $frame.jsonrpc != "2.0" or ($frame.method | type) != "string" or ($frame.params // {} | type) != "object"
+        then ["refusal", {error_class: "bad_message"}] | step($frame)
+      else (try ($frame.params // {} | answers($frame.method))
         catch if type == "object" then ["refusal", .] else
-          ["log", "a bug: \(gsub("\n"; " "))"], ["refusal", {error_class: "internal"}] end) | step($frame) end
+          ["log", "a bug: \(gsub("\n"; " "))"], ["refusal", {error_class: "internal"}] end) | step($frame) end;
+(input | plan), "done"

@@ -2,7 +2,8 @@
 # A provider in POSIX sh and jq: licences of a pool, granted to clusters. One line in, one line out, one at a time.
 #
 # provider.jq decides and does nothing: from one frame, the ledger, the pool and the clock to a plan, one step a line.
-# This file does what the plan says and decides nothing. A plan that ends in `again` is followed by another, made from
+# This file does what the plan says and decides nothing. One jq is started, once, and asked again and again: to read its
+# program takes it longer than to plan. A plan that ends in `again` is followed by another, made from
 # the same frame and what is on the disk by then; so what was cut off by a crash is taken up by the same few lines
 # that do it every day. Besides jq it needs flock (util-linux) and a sync that takes files (coreutils).
 set -u
@@ -23,7 +24,7 @@ fi
 # are no more, it gives us a few seconds to come to our end by ourselves.
 
 work=$(mktemp -d) || exit 1
-mkfifo "$work/frames" || exit 1
+mkfifo "$work/frames" "$work/asks" "$work/plans" || exit 1
 
 watch() {
     child=
@@ -63,10 +64,12 @@ take_folder() { # STATE_DIR
     flock -w 2 9 || return 0
     held=yes
     ledger=$1/ledger.json
-    if [ -e "$ledger" ] && ! jq -e '.tokens and .returns and .epochs and .state_id' "$ledger" >/dev/null 2>&1; then
-        mv "$ledger" "$ledger.unreadable"
-    fi
+    if [ -e "$ledger" ] && ! is_whole "$ledger"; then mv "$ledger" "$ledger.unreadable"; fi
     if [ -e "$ledger.unreadable" ]; then damaged=yes; fi # until somebody has looked and removed it
+}
+
+is_whole() { # LEDGER
+    [ "$(jq -r 'select(.tokens and .returns and .epochs and .state_id) | "whole"' "$1" 2>/dev/null)" = whole ]
 }
 
 # A pool of our own is made. A configured one must be there: a disk that is not mounted must not look like an empty pool.
@@ -75,19 +78,21 @@ find_pool() { # own|given FILE
     if [ "$1" = own ] && [ "$held" = yes ] && [ ! -e "$pool" ]; then replace "$pool" '{"grants":{}}'; fi
 }
 
-slow_far_side() { # SECONDS; a child that can be ended, and that has no part in our lock
-    sleep "$1" 9>&- &
+slow_far_side() { # SECONDS; a child that can be ended, and that holds nothing of ours
+    sleep "$1" 5>&- 6<&- 9>&- &
     nap=$!
     wait "$nap"
     nap=
 }
 
-perform() { # a plan, on stdin
-    while read -r step rest; do
+perform() { # the plan that jq writes, to its end; what fails makes the rest of it void
+    while read -r step rest <&6; do
+        [ "$step" != done ] || return
+        [ -z "$failed" ] || continue
         case $step in
         folder) take_folder "$rest" || failed=folder ;;
         pool_at) find_pool "${rest%% *}" "${rest#* }" || failed=pool ;;
-        session) printf '%s\n' "$rest" >"$work/session" ;;
+        session) session=$rest ;;
         ledger) replace "$ledger" "$rest" || failed=ledger ;;
         pool) replace "$pool" "$rest" || failed=pool ;;
         sleep) [ "$rest" = 0 ] || slow_far_side "$rest" ;;
@@ -96,27 +101,34 @@ perform() { # a plan, on stdin
         exit) exit "$rest" ;;
         again) again=yes ;;
         esac
-        if [ -n "$failed" ]; then # the rest of this plan is void; another is made that knows what failed
-            again=yes
-            return
-        fi
+        [ -z "$failed" ] || again=yes # another plan is made, one that knows what failed
     done
+    exit 1 # jq is gone
 }
 
-readable() { if [ -r "$1" ]; then echo "$1"; else echo /dev/null; fi; }
-
-plan() { # for $line
+# One question to jq is five lines: what we are, the ledger, the pool, the moment, and the frame.
+ask_for_plan() {
     read -r boot _ </proc/uptime # CLOCK_BOOTTIME, the clock of not_after
-    printf '%s\n' "$line" | jq -Rr -f "$here/provider.jq" \
-        --rawfile session_text "$(readable "$work/session")" --rawfile ledger_text "$(readable "$ledger")" \
-        --rawfile pool_text "$(readable "$pool")" --argjson boot "$boot" \
-        --arg held "$held" --arg damaged "$damaged" --arg failed "$failed" --arg random "$random"
+    {
+        printf '%s\n' "$session"
+        one_line "$ledger"
+        one_line "$pool"
+        printf '%s\n' "$boot|$held|$damaged|$failed|$random"
+        printf '%s\n' "$line"
+    } >&5
+}
+one_line() {
+    if [ -r "$1" ]; then tr -d '\n' <"$1"; fi
+    echo
 }
 
 # --------------------------------------------------------------------------------------------------------- the loop
 
-ledger=/dev/null
-pool=/dev/null
+jq -nRr --unbuffered -f "$here/provider.jq" <"$work/asks" >"$work/plans" &
+exec 5>"$work/asks" 6<"$work/plans"
+session=
+ledger=
+pool=
 held=
 damaged=
 random=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -132,11 +144,9 @@ while IFS= read -r line; do # a last line without its LF is no frame: `read` say
     again=yes
     while [ -n "$again" ]; do
         again=
-        steps=$(plan)
+        ask_for_plan
         failed=
-        perform <<PLAN
-$steps
-PLAN
+        perform
     done
 done
 exit 0
