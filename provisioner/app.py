@@ -65,7 +65,7 @@ def program_version() -> str:
 def folders_of(settings: Settings, provider: ProviderSettings) -> Folders:
     """A provider's private folders, beside the facts: one a cluster and provider, kept over restarts and upgrades."""
     root = Path(settings.controller.path).absolute().parent / "providers" / provider.name
-    credentials = os.environ.get("CREDENTIALS_DIRECTORY") if provider.credentials.file else None
+    credentials = str(root / "credentials") if provider.credentials.file else None
     return Folders(str(root / "state"), str(root / "run"), credentials)
 
 
@@ -104,7 +104,9 @@ async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log,
         async with trio.open_nursery() as nursery:
             for name, entry in settings.providers.items():
                 bound = log.bind(provider=name) if hasattr(log, "bind") else log
-                providers.add(name, ProviderLink(entry, who, folders_of(settings, entry), engine, nursery, bound))
+                folders, tail_bytes = folders_of(settings, entry), settings.keep.log_tail_bytes
+                reached = ProviderLink(entry, who, folders, engine, nursery, bound, tail_bytes=tail_bytes)
+                providers.add(name, reached)
             await engine_nursery.start(engine.run, partial(_refuse_if_still_needed, settings))
             yield engine
             await providers.close()

@@ -11,8 +11,9 @@ from typing import Any
 
 from provisioner.cli.exits import CommandEnds, Exit
 from provisioner.cli.show import print_json, print_lines
-from provisioner.core.settings import Settings
+from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.edge.config_file import Faults, read_settings
+from provisioner.runtime.credentials import missing_files
 from provisioner.runtime.rest_doors import DoorRefused, read_token
 
 Body = dict[str, Any]
@@ -60,14 +61,22 @@ def surroundings(settings: Settings) -> list[str]:
         except DoorRefused as refusal:
             found.append(f"listen.http.token_file: {refusal}")
     beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    for name, provider in settings.providers.items():
-        if shutil.which(provider.command[0], path=beside) is None:
-            found.append(f"providers.{name}.command: the program {provider.command[0]} is not found; install it")
-        missing = [v for v in provider.credentials.env if v not in os.environ]
-        if missing:
-            variables = ", ".join(missing)
-            found.append(f"providers.{name}.credentials.env: {variables} not set here; set them for the daemon")
+    for provider in settings.providers.values():
+        found += _around_provider(provider, beside)
     return found
+
+
+def _around_provider(provider: ProviderSettings, path: str) -> list[str]:
+    found = []
+    if shutil.which(provider.command[0], path=path) is None:
+        found.append(f"command: the program {provider.command[0]} is not found; install it")
+    missing = [v for v in provider.credentials.env if v not in os.environ]
+    if missing:
+        found.append(f"credentials.env: {', '.join(missing)} not set here; set them for the daemon")
+    why = missing_files(provider.credentials.file, os.environ)
+    if why is not None:
+        found.append(f"credentials.file: {why}")
+    return [f"providers.{provider.name}.{obstacle}" for obstacle in found]
 
 
 def _verdict(config: Path, count: int) -> str:

@@ -41,7 +41,7 @@ from provisioner.runtime.call_outcomes import (
     unanswered,
 )
 from provisioner.runtime.provider_process import Committed, ProcessSeat
-from provisioner.runtime.supervision import Log
+from provisioner.runtime.supervision import TAIL_BYTES, Log
 
 ASKS_IN_A_FRAME = 500
 PAGES_MOST = 10_000
@@ -60,8 +60,10 @@ class ProviderLink:
         engine: Committed,
         nursery: trio.Nursery,
         log: Log,
+        *,
+        tail_bytes: int = TAIL_BYTES,
     ) -> None:
-        self._seat = ProcessSeat(settings, who, folders, engine, nursery, log)
+        self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, tail_bytes=tail_bytes)
         self._who, self._engine, self._nursery = who, engine, nursery
         self._asks: list[AskRequest] = []
         self._return_asks: list[AskReturn] = []

@@ -24,7 +24,7 @@ from provisioner.runtime.call_outcomes import Outcome, decoded, why_not_opened
 from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.provider_reports import report_events
 from provisioner.runtime.stale_group import StillThere, end_stale_group
-from provisioner.runtime.supervision import Graces, Log, Pings, ProcessSpec, Unwritten
+from provisioner.runtime.supervision import TAIL_BYTES, Graces, Log, Pings, ProcessSpec, Unwritten
 from provisioner.runtime.supervisor import ProviderProcess, open_process
 
 STALE_AGAIN_S = 1.0
@@ -66,9 +66,12 @@ class ProcessSeat:
         engine: Committed,
         nursery: trio.Nursery,
         log: Log,
+        *,
+        tail_bytes: int = TAIL_BYTES,
     ) -> None:
         self._settings, self._who, self._folders = settings, who, folders
         self._engine, self._nursery, self._log = engine, nursery, log
+        self._tail_bytes = tail_bytes
         self._process: ProviderProcess | None = None
         self._number = 0
 
@@ -118,10 +121,12 @@ class ProcessSeat:
             run_dir=self._folders.run_dir,
             state_dir=self._folders.state_dir,
             credentials_dir=self._folders.credentials_dir,
+            credential_files=self._settings.credentials.file,
             env_names=self._settings.credentials.env,
             program_dir=_program_dir(),
             calls=limits.calls,
             frame_bytes=limits.frame_bytes,
+            tail_bytes=self._tail_bytes,
             graces=Graces(exit_s=max(limits.stop_s, 0.1), term_s=max(limits.stop_s, 0.1)),
             pings=Pings(quiet_s=limits.ping_s),
         )

@@ -18,6 +18,7 @@ from provisioner.runtime.spawn import ExitStatus
 from provisioner.runtime.subreaper import Escapees
 
 __all__ = [
+    "TAIL_BYTES",
     "Answered",
     "BeforeWrite",
     "EndCause",
@@ -41,6 +42,8 @@ __all__ = [
 ]
 
 _EXIT_FAULTY_CONFIGURATION = 78
+TAIL_BYTES = 1 << 20
+"""How much of a provider's stderr is kept where nobody says."""
 
 
 @frozen
@@ -84,10 +87,13 @@ class ProcessSpec:
     run_dir: str
     state_dir: str
     credentials_dir: str | None = None
+    credential_files: tuple[str, ...] = ()
+    """Names of the daemon's credential files that are linked into `credentials_dir`."""
     env_names: tuple[str, ...] = ()
     program_dir: str | None = None
     calls: int = 8
     frame_bytes: int = PROVIDER_FRAME_BYTES
+    tail_bytes: int = TAIL_BYTES
     cancel_grace_s: float = 10.0
     graces: Graces = Graces()
     pings: Pings = Pings()

@@ -14,6 +14,7 @@ import trio
 
 from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.conversation import Conversation
+from provisioner.runtime.credentials import hand_on_files
 from provisioner.runtime.environment import build_environment
 from provisioner.runtime.pinging import keep_pinging
 from provisioner.runtime.provider_output import StdoutReader, drain_stderr
@@ -37,6 +38,8 @@ from provisioner.runtime.supervision import (
 __all__ = ["ProviderProcess", "open_process"]
 
 _PRIVATE = 0o700
+_TAIL_LINE = 64
+"""At least so many bytes are counted for each line of the tail, also for empty ones."""
 
 
 async def open_process(
@@ -50,6 +53,8 @@ async def open_process(
     inherited = os.environ if environ is None else environ
     tmp_dir = Path(spec.run_dir) / "tmp"
     _make_folders(Path(spec.run_dir), tmp_dir, Path(spec.state_dir))
+    if spec.credentials_dir is not None:
+        hand_on_files(spec.credential_files, inherited, Path(spec.credentials_dir))
     env = build_environment(
         inherited,
         tmp_dir=str(tmp_dir),
@@ -88,7 +93,7 @@ class ProviderProcess:
         self._child = child
         self._report = report
         self._log = log
-        self._tail = StderrTail(secrets=secrets)
+        self._tail = StderrTail(lines=spec.tail_bytes // _TAIL_LINE, total_bytes=spec.tail_bytes, secrets=secrets)
         self._is_orderly = True
         self._reason: str | None = None
         self._cause = EndCause.BY_ITSELF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from attrs import evolve
 from trio.testing import MockClock as Clock
 
 from provisioner.runtime.supervision import (
@@ -16,7 +17,7 @@ from provisioner.runtime.supervision import (
     Quiet,
     Unwritten,
 )
-from tests.runtime.scripted_provider import Calls, settle, staged
+from tests.runtime.scripted_provider import SPEC, Calls, settle, staged
 from tests.virtual_time import pass_s
 
 
@@ -131,6 +132,17 @@ async def test_cc_7_a_provider_that_speaks_or_has_no_free_slot_is_not_asked(auto
         await stage.child.read()
         await pass_s(400)
         assert not stage.child.stdin.buffer
+
+
+async def test_as_much_of_stderr_is_kept_as_the_operator_says(autojump_clock: Clock) -> None:
+    async with staged(spec=evolve(SPEC, tail_bytes=4096)) as stage:
+        await stage.child.err.send_all(b"".join(b"%0100d\n" % n for n in range(100)))
+        await stage.child.err.send_all(b"\n" * 1000 + b"last\n")
+        await settle()
+        kept = stage.process.stderr_tail
+        assert kept[-1] == "last"
+        assert sum(map(len, kept)) <= 4096
+        assert len(kept) <= 64
 
 
 async def test_a_flood_on_stderr_reaches_the_log_in_part_and_the_tail_at_its_end(autojump_clock: Clock) -> None:
