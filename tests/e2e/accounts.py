@@ -6,8 +6,10 @@ from provisioner.sim.reckoning import reckon
 from tests.e2e.daemon import Daemon
 from tests.e2e.waiting import wait_until
 
+SETTLED_WITHIN_S = 20.0
 
-def check_accounts(daemon: Daemon, *providers: str, within_s: float = 8.0) -> None:
+
+def check_accounts(daemon: Daemon, *providers: str) -> None:
     """All is given back, and costs, facts and books are one; a final sum may reach us only with the next list."""
     latest: list[str] = []
 
@@ -16,7 +18,7 @@ def check_accounts(daemon: Daemon, *providers: str, within_s: float = 8.0) -> No
         return not latest
 
     try:
-        wait_until("facts and books agree", agree, within_s)
+        wait_until("facts and books agree", agree, SETTLED_WITHIN_S)
     except AssertionError as over:
         raise AssertionError(f"{over}: {latest}") from None
 

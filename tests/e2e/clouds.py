@@ -35,8 +35,8 @@ def settings(providers: Json, **changes: object) -> dict[str, Any]:
         "listen": {"socket": "api.sock"},
         "budgets": "none",
         "policy": quick_policy(),
-        "sources": {SOURCE: {"fresh_for": "20s", "netting_window": "2s"}},
-        "list": {"every": "1s"},
+        "sources": {SOURCE: {"fresh_for": "60s", "netting_window": "2s"}},
+        "list": {"every": "700ms"},
         "return": {"retry": {"first": "500ms", "most": "2s"}},
         "providers": dict(providers),
         **changes,
@@ -46,13 +46,13 @@ def settings(providers: Json, **changes: object) -> dict[str, Any]:
 def quick_policy(**changes: object) -> dict[str, Any]:
     """Pauses of a second or less where production has minutes; `changes` replace entries."""
     return {
-        "tick": "500ms",
+        "tick": "300ms",
         "min_interval": "100ms",
-        "shrink_delay": "2s",
-        "reclaim": {"idle_time": "1s"},
+        "shrink_delay": "1s",
+        "reclaim": {"idle_time": "600ms"},
         "drain": {"answer_within": "3s", "retry": "2s"},
         "back_off": {"first": "2s", "most": "4s"},
-        "join": {"first": "30s"},
-        "cover": {"unless_learned": "20s"},
+        "join": {"first": "90s"},
+        "cover": {"unless_learned": "60s"},
         **changes,
     }

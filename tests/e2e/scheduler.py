@@ -12,7 +12,7 @@ from provisioner.sim.workload import Job
 from tests.e2e.clouds import SOURCE
 from tests.e2e.daemon import Daemon
 from tests.e2e.rest import Json, Unanswered
-from tests.e2e.waiting import LOOK_EVERY_S, wait_until
+from tests.e2e.waiting import LOOK_EVERY_S, PATIENCE_S, wait_until
 
 JOIN_DELAY_S = 0.3
 OPEN = frozenset({"running", "joined", "idle", "busy", "draining"})
@@ -53,7 +53,7 @@ class Scheduler:
             return
         self.is_heard = True
 
-    def until(self, what: str, holds: Callable[[], bool], within_s: float = 20.0) -> None:
+    def until(self, what: str, holds: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
         """Goes on until something holds after an answered step; AssertionError when the time is over."""
         over_s = time.monotonic() + within_s
         while True:

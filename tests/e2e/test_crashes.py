@@ -27,20 +27,26 @@ def is_at(play: Scheduler, moment: str) -> bool:
 
 
 def play_to(play: Scheduler, moment: str, draw: random.Random) -> None:
-    """Goes on until some life is at this moment, and a little further, so that the kill falls anywhere in it."""
-    play.until(f"something is at {moment}", lambda: is_at(play, moment))
+    """Goes on until some life is at this moment, and a little further, so that the kill falls anywhere in it.
+
+    A slow machine may miss a moment; then the kill falls after the last one.
+    """
+    play.until(f"something is at {moment}", lambda: is_at(play, moment) or play.is_over)
     time.sleep(draw.uniform(0, JITTER_S))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_three_kills_of_the_daemon_and_one_of_each_provider_lose_and_double_nothing(daemon: Daemon, seed: int) -> None:
-    draw = random.Random(seed)
-    slow = {"fulfil_time": "700ms", "lead_time": "1500ms", "return_time": "700ms"}
-    daemon.configure(
-        settings(
-            {"east": cloud(**slow, seed=seed), "west": cheaper(cloud(**slow, capacity={"machines": 2}, seed=seed + 9))}
-        )
-    )
+    play_with_kills(daemon, random.Random(seed), seed)
+    check_accounts(daemon, "east", "west")
+    assert daemon.stop() == 0
+    assert daemon.processes == []
+
+
+def play_with_kills(daemon: Daemon, draw: random.Random, seed: int) -> None:
+    """A whole play in which the daemon is killed at three of the four moments, and each provider at one."""
+    slow = {"fulfil_time": "500ms", "lead_time": "1s", "return_time": "600ms", "seed": seed}
+    daemon.configure(settings({"east": cloud(**slow), "west": cheaper(cloud(**slow, capacity={"machines": 2}))}))
     daemon.start()
     play = Scheduler(daemon, jobs((0, 1, 4), (0, 1.5, 6), (1, 1, 2)))
     left_out = draw.choice(MOMENTS)
@@ -54,11 +60,7 @@ def test_three_kills_of_the_daemon_and_one_of_each_provider_lose_and_double_noth
             daemon.kill()
             daemon.start(providers_too=False)
     play.until("everything is done and given back", lambda: play.is_over)
-
     assert (play.cluster.done, play.cluster.broken) == (3, [])
-    check_accounts(daemon, "east", "west")
-    assert daemon.stop() == 0
-    assert daemon.processes == []
 
 
 LOST_ANSWERS = {

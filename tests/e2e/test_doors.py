@@ -1,4 +1,4 @@
-"""The door over loopback: nothing at all is answered to who does not show the token."""
+"""The two doors: over loopback nothing is answered to who does not show the token, the socket is its owner's alone."""
 
 import http.client
 import socket
@@ -49,3 +49,5 @@ def test_over_tcp_nothing_is_told_or_taken_without_the_token_and_everything_with
     # The socket needs none: its file's mode is the key.
     assert daemon.rest.ask("GET", "/v1/health").status == 200
     assert TOKEN not in daemon.log
+    assert (daemon.folder / "api.sock").stat().st_mode & 0o777 == 0o600
+    assert daemon.facts.stat().st_mode & 0o077 == 0

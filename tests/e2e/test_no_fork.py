@@ -42,7 +42,7 @@ def test_every_start_of_a_provider_shares_the_daemons_memory_until_its_exec(daem
     daemon.wrapper = ("strace", "-D", "-f", "-qq", "-o", str(trace), "-e", "trace=fork,vfork,clone,clone3,execve")
     daemon.configure(settings({"east": cloud(), "west": cloud(seed=8)}))
     child = daemon.launch()
-    wait_until("the providers are ready", lambda: all_ready(daemon), 25.0)
+    wait_until("the providers are ready", lambda: all_ready(daemon))
     first = daemon.signal_provider("east", signal.SIGKILL)
     wait_until("it was started again", lambda: daemon.provider("east")["pid"] not in (None, first))
     wait_until("it is ready again", lambda: all_ready(daemon))

@@ -7,11 +7,13 @@ from typing import TypeVar
 from tests.e2e.rest import Unanswered
 
 LOOK_EVERY_S = 0.05
+PATIENCE_S = 60.0
+"""Only a test that fails waits this long: a busy machine must not fail one."""
 
 T = TypeVar("T")
 
 
-def wait_until(what: str, look: Callable[[], T], within_s: float = 15.0) -> T:
+def wait_until(what: str, look: Callable[[], T], within_s: float = PATIENCE_S) -> T:
     """The first true thing that `look` gives; who does not answer is asked again. AssertionError when over."""
     last: object = None
     over_s = time.monotonic() + within_s
