@@ -29,7 +29,7 @@ from provider_sdk.testing.reply import Reply
 from provider_sdk.testing.saying import Params
 from provider_sdk.testing.verdict import Inapplicable
 
-POLL_S: Final = 0.1
+POLL_S: Final = 0.02
 PAGES_MOST: Final = 200
 ENDED: Final = (InstanceState.GONE, InstanceState.RETURNING)
 T = TypeVar("T")
@@ -102,7 +102,7 @@ async def until(wait_s: float, ask: Callable[[], Awaitable[T | None]]) -> T | No
         found = await ask()
         if found is not None or trio.current_time() >= ends_at:
             return found
-        await trio.sleep(min(POLL_S * 1.3**attempt, 2.0))
+        await trio.sleep(min(POLL_S * 1.5**attempt, 1.0))
     return None
 
 

@@ -14,22 +14,32 @@ from provider_sdk.testing.watch import Watch
 
 @frozen
 class Check:
-    """One check; its first clause is blamed for what no other clause explains, a crash or silence for example."""
+    """One check; its first clause is blamed for what no other clause explains, a crash or silence for example.
+
+    Where one of the clauses `unless` is broken, the check would only find the same again under another name.
+    """
 
     name: str
     clauses: tuple[str, ...]
     run: Callable[[Stage], Awaitable[None]]
+    unless: tuple[str, ...] = ()
 
 
-def check(name: str, *clauses: str) -> Callable[[Callable[[Stage], Awaitable[None]]], Check]:
+def check(
+    name: str, *clauses: str, unless: tuple[str, ...] = ()
+) -> Callable[[Callable[[Stage], Awaitable[None]]], Check]:
     """Make a function a check of these clauses."""
-    return lambda run: Check(name, clauses, run)
+    return lambda run: Check(name, clauses, run, unless)
 
 
 async def perform(one: Check, stage: Stage) -> None:
     """Run a check to its end and take down what it says of each of its clauses."""
     watch = stage.watch
     watch.begin(one.name, one.clauses[0])
+    for clause in one.unless:
+        if watch.is_broken(clause):
+            _rest(watch, one, f"not reached: {clause} is broken")
+            return
     try:
         await one.run(stage)
     except Broken as found:

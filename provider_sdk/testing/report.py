@@ -27,6 +27,8 @@ def as_text(outcome: Outcome, *, verbose: bool = False) -> str:
         if verdict.status is not Status.UNSEEN or verbose:
             lines.extend(_lines(verdict))
     lines += ["", _summary(outcome)]
+    if outcome.beside:
+        lines.append(f"also broken, though not asked for: {', '.join(outcome.beside)}")
     if outcome.left_over:
         lines.append(f"NOT GIVEN BACK, look after it: {', '.join(outcome.left_over)}")
     return "\n".join(lines) + "\n"
@@ -60,6 +62,7 @@ def as_json(outcome: Outcome) -> str:
         "command": list(outcome.command),
         "passed": not outcome.failed and not outcome.unfinished,
         "failed": list(outcome.failed),
+        "beside": list(outcome.beside),
         "strict": outcome.strict,
         "seconds": round(outcome.seconds, 3),
         "counts": dict(outcome.counts),

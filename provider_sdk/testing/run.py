@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from provider_sdk.testing.check import Check, perform
-from provider_sdk.testing.checks import EVERY_LINE, GATES, MEASURES
+from provider_sdk.testing.checks import EVERY_LINE, GATES, MEASURES, ORDINARY
 from provider_sdk.testing.manifest import requirements
 from provider_sdk.testing.process import NotStarted
 from provider_sdk.testing.saying import Identity
@@ -62,6 +62,7 @@ async def examine(
         provider=stage.provider,
         verdicts=verdicts,
         seconds=trio.current_time() - began,
+        beside=tuple(dict.fromkeys(each.clause for each in watch.breaches if only and each.clause not in only)),
         left_over=tuple(sorted(stage.left_over)),
         unfinished=any(each.text == TIME_OVER for each in watch.findings),
         strict=strict,
@@ -73,7 +74,13 @@ TIME_OVER: Final = "the time of the run was over"
 
 
 def _chosen(only: Collection[str]) -> tuple[Check, ...]:
-    return tuple(each for each in MEASURES if not only or set(only).intersection(each.clauses))
+    if not only:
+        return MEASURES
+    wanted = set(only)
+    for each in MEASURES:
+        wanted.difference_update(each.clauses)
+    watched = ORDINARY if wanted.intersection(EVERY_LINE.clauses) else ()
+    return tuple(each for each in MEASURES if each in watched or set(only).intersection(each.clauses))
 
 
 async def _all_checks(stage: Stage, chosen: tuple[Check, ...], say: Callable[[str], None]) -> None:

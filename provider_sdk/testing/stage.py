@@ -10,7 +10,7 @@ from typing import Final
 import trio
 from attrs import evolve
 
-from provider_sdk.contract import PROVIDER_FRAME_BYTES, ReturnState, Template
+from provider_sdk.contract import PROVIDER_FRAME_BYTES, InitializeResult, ReturnState, Template
 from provider_sdk.testing import acting
 from provider_sdk.testing.acting import Bought, Wares
 from provider_sdk.testing.conversation import Conversation
@@ -96,6 +96,8 @@ class Stage:
         conversation = await self.start(state_dir, config=config, frame_bytes=frame_bytes, loose=loose)
         reply = await conversation.greet()
         if not conversation.greeted:
+            if reply.error is None:
+                reply.result(InitializeResult)
             raise reply.broken(None, "a handshake as before")
         return conversation
 

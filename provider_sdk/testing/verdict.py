@@ -78,12 +78,16 @@ class Verdict:
 
 @frozen
 class Outcome:
-    """The whole run: a verdict for each clause asked for, how long it took, and what could not be given back."""
+    """The whole run: a verdict for each clause asked for, how long it took, and what could not be given back.
+
+    `beside` are clauses that were not asked for and turned out to be broken on the way.
+    """
 
     command: tuple[str, ...]
     provider: str
     verdicts: tuple[Verdict, ...]
     seconds: float
+    beside: tuple[str, ...] = ()
     left_over: tuple[str, ...] = ()
     unfinished: bool = False
     strict: bool = False

@@ -49,6 +49,10 @@ class Watch:
             (each.clause, each.check) for each in self.breaches
         }
 
+    def is_broken(self, clause: str) -> bool:
+        """Return whether a clause was found broken by now."""
+        return any(each.clause == clause for each in self.breaches)
+
     def answered(self, method: str, seconds: float) -> None:
         """Take down how long an answer took."""
         self.calls += 1

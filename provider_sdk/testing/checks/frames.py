@@ -10,6 +10,7 @@ from provider_sdk.testing.stage import Stage
 from provider_sdk.testing.verdict import Broken
 
 SILENCE_S = 0.3
+BATCH_ID = 2**50
 
 
 async def _still_there(conversation: Conversation, clause: str, sent: bytes) -> None:
@@ -22,16 +23,25 @@ async def _still_there(conversation: Conversation, clause: str, sent: bytes) -> 
         raise Broken(clause, "the next call is answered with a result", reply.text, shown_bytes(sent))
 
 
+async def _answered(conversation: Conversation, call_id: int, clause: str) -> None:
+    """Wait for a ping's answer, whose absence is a breach of this clause."""
+    try:
+        reply = await conversation.answer(call_id)
+    except Broken as found:
+        raise Broken(clause, found.expected, found.came, found.sent) from found
+    reply.result(PingResult, clause)
+
+
 async def _line_ends(stage: Stage) -> None:
     conversation = await stage.shared()
     call_id, data = conversation.announce("ping", {})
     await conversation.write(b"\n\r\n\n" + data[:-1] + b"\r\n\n")
-    (await conversation.answer(call_id)).result(PingResult, "FR-1")
+    await _answered(conversation, call_id, "FR-1")
     texts = {"x-text": "a\u2028b\u2029c\u0085d\u0000e\U0001f600"}
     call_id, _ = conversation.announce("ping", texts)
     raw = orjson.dumps(request_object(call_id, "ping", texts)) + b"\n"
     await conversation.write(raw)
-    (await conversation.answer(call_id)).result(PingResult, "FR-1")
+    await _answered(conversation, call_id, "FR-1")
     await _still_there(conversation, "FR-1", raw)
 
 
@@ -44,17 +54,17 @@ async def _torn(stage: Stage) -> None:
     await conversation.quiet(0.05)
     if conversation.promises.calls.in_flight == 1:
         await conversation.write(head[cut:])
-        (await conversation.answer(first)).result(PingResult, "FR-1")
+        await _answered(conversation, first, "FR-1")
         await conversation.write(tail)
     else:
         await conversation.write(head[cut:] + tail)
-        (await conversation.answer(first)).result(PingResult, "FR-1")
-    (await conversation.answer(second)).result(PingResult, "FR-1")
+        await _answered(conversation, first, "FR-1")
+    await _answered(conversation, second, "FR-1")
 
 
 async def _no_messages(stage: Stage) -> None:
     conversation = await stage.open()
-    batch = orjson.dumps([request_object(2**50, "ping", {}), request_object(2**50 + 1, "ping", {})]) + b"\n"
+    batch = orjson.dumps([request_object(BATCH_ID, "ping", {}), request_object(BATCH_ID + 1, "ping", {})]) + b"\n"
     await _provoke(conversation, batch)
     for raw in (b'{"jsonrpc":"2.0","id":NaN,"method":"ping","params":{}}\n', b"not JSON\n", b"\xff\xfe\n", b"17\n"):
         await _provoke(conversation, raw)
@@ -71,7 +81,7 @@ async def _provoke(conversation: Conversation, raw: bytes) -> None:
     # A refusal needs no id, so that it looks like an answer to nothing; only a *result* acts on what was sent.
     answers = [found for found in watch.breaches[before:] if found.clause == "FR-5"]
     watch.breaches[before:] = [found for found in watch.breaches[before:] if found.clause != "FR-5"]
-    if any('"result"' in found.came and '"error"' not in found.came for found in answers):
+    if any('"result"' in found.came and f'"id":{BATCH_ID}' in found.came for found in answers):
         raise Broken("FR-2", "nothing is done for a line that is no message", answers[0].came, shown_bytes(raw))
 
 
@@ -80,7 +90,7 @@ async def _sizes(stage: Stage) -> None:
     call_id, data = conversation.announce("ping", {"x-pad": ""})
     data = data.replace(b'""', b'"' + b"x" * (DAEMON_FRAME_BYTES - len(data) - 8) + b'"')
     await conversation.write(data)
-    (await conversation.answer(call_id)).result(PingResult, "FR-3")
+    await _answered(conversation, call_id, "FR-3")
     over = b'{"jsonrpc":"2.0","method":"x-pad","params":{"x":"' + b"x" * (DAEMON_FRAME_BYTES + 65_536) + b'"}}\n'
     await conversation.write(over)
     await _still_there(conversation, "FR-3", over[:80])
@@ -97,8 +107,7 @@ async def _short_frames(stage: Stage) -> None:
 async def _ids(stage: Stage) -> None:
     conversation = await stage.shared()
     for call_id in (2**53 - 1, 900_000_000_001, 77_777, 10_000_019):
-        reply = await conversation.answer(await conversation.ask("ping", call_id=call_id))
-        reply.result(PingResult, "FR-5")
+        await _answered(conversation, await conversation.ask("ping", call_id=call_id), "FR-5")
     stray = frame({"jsonrpc": "2.0", "id": 424_242, "result": {"health": "ok"}})
     await conversation.write(stray)
     await conversation.write(frame({"jsonrpc": "2.0", "id": 424_243, "error": {"code": -32600, "message": "x"}}))

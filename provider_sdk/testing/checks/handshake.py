@@ -104,8 +104,11 @@ async def _check_mode(stage: Stage) -> None:
             raise found.broken("HS-7", f"a result of {method} in check mode")
     (await conversation.call("shutdown", {"grace_s": 5})).result(ShutdownResult, "HS-7")
     await conversation.process.close_stdin()
-    if await conversation.process.wait_end(EXIT_S) != 0:
-        raise Broken("HS-7", "exit status 0 after a check", conversation.how_it_is())
+    status = await conversation.process.wait_end(EXIT_S + 5.0)
+    if status is None:
+        raise Broken("HS-7", "the end of the process after a check", conversation.how_it_is())
+    if status != 0:
+        raise Broken("EX-1", "exit status 0 after a check", conversation.how_it_is())
 
 
 async def _epochs(stage: Stage) -> None:

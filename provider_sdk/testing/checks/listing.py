@@ -188,6 +188,6 @@ LISTING: tuple[Check, ...] = (
     check("lists are as fresh as asked for", "LS-2")(_age),
     check("complete is no empty word", "LS-3", "LS-5")(_complete),
     check("lists of named instances", "LS-6")(_named),
-    check("what not_found means", "PR-list.not_found_gone_after_s")(_not_found),
+    check("what not_found means", "PR-list.not_found_gone_after_s", unless=("LS-1",))(_not_found),
     check("thin and wide lists", "LS-9", "LS-10")(_views),
 )

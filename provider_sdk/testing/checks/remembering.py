@@ -23,7 +23,7 @@ async def _after_the_answer(stage: Stage) -> None:
         raise Inapplicable("declared none")
     bought = await stage.buy(first)
     await stage.end(first)
-    second = await stage.open(first.state_dir)
+    second = await stage.open(first.state_dir, loose=True)
     reply = await second.call("request", {**bought.params, **second.fence()})
     if reply.error is not None and reply.error.error_class in (ErrorClass.TOKEN_CONFLICT, ErrorClass.FENCED):
         raise reply.broken("EP-5", "the present report: the old mark under a new epoch is the same content")
@@ -225,10 +225,12 @@ async def _refused_by_price(stage: Stage, conversation: Conversation, cap: Param
         raise reply.broken("PR-limits.price_cap", "price, with outcome not_made")
 
 
+_SAME = ("RQ-1", "OT-1", "EP-5", "PR-token.replay")
+
 REMEMBERING: tuple[Check, ...] = (
-    check("killed after the answer, then the same request", "PR-token.replay", "EP-5")(_after_the_answer),
-    check("killed in the middle of a request", "ST-1", "ST-6", "PR-token.replay")(_in_the_middle),
-    check("killed, then asked", "PR-memory.keep_s")(_status_after),
+    check("killed after the answer, then again", "PR-token.replay", "EP-5", unless=("RQ-1",))(_after_the_answer),
+    check("killed in the middle of a request", "ST-1", "ST-6", "PR-token.replay", unless=_SAME)(_in_the_middle),
+    check("killed, then asked", "PR-memory.keep_s", unless=("PR-token.replay", "RP-1"))(_status_after),
     check("killed during a give-back", "RT-5")(_returns_after),
     check("asked with an empty folder", "PR-memory.where", "PR-list.covers")(_other_folder),
     check("damaged records", "ST-2")(_damaged),

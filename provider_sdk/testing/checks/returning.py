@@ -144,7 +144,7 @@ async def _observed(stage: Stage) -> None:
     conversation = await stage.shared()
     bought = await stage.buy(conversation)
     promised = conversation.promises
-    await acting.until_listed(conversation, bought.ids, min(promised.list.delay_s + 1, 5))
+    listed = await acting.until_listed(conversation, bought.ids, min(promised.list.delay_s + 1, 5))
     began = trio.current_time()
     await acting.give_back(conversation, bought.ids, stage.subject.settle_s)
     took_s = trio.current_time() - began
@@ -156,6 +156,9 @@ async def _observed(stage: Stage) -> None:
         stage.passed_over("PR-return.observed", f"not promised (measured: {word})")
     elif still:
         raise Broken("PR-return.observed", "`returned` only when it is seen to be so", f"{still} is listed as living")
+    if listed is None:
+        stage.passed_over("PR-list.gone_visible_s", "not listed before it was given back")
+        return
     await _gone_visible(stage, conversation, set(bought.ids))
 
 
@@ -193,10 +196,10 @@ async def _extend(stage: Stage) -> None:
 RETURNING: tuple[Check, ...] = (
     check("the same give-back again", "RT-1")(_again),
     check("a give-back at once", "RT-2")(_at_once),
-    check("a give-back with one bad item", "RT-4", "SH-return")(_one_bad),
+    check("a give-back with one bad item", "RT-4", "SH-return", unless=("RT-2",))(_one_bad),
     check("only what was named is given back", "RT-6")(_only_the_named),
     check("questions about give-backs", "RX-1", "SH-return_status")(_statuses),
-    check("a part is given back", "RT-3", "PR-return.partial")(_keep),
+    check("a part is given back", "RT-3", "PR-return.partial", "RT-1", unless=("RT-2",))(_keep),
     check("what returned means", "PR-return.observed", "PR-return.typical_s", "PR-list.gone_visible_s")(_observed),
     check("extend", "XT-1", "SH-extend")(_extend),
 )

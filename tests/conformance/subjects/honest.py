@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import select
-import signal
 import sys
 import time
 from typing import Any, NoReturn
@@ -38,8 +37,8 @@ CODES = {
 }
 CAPACITY = {"box": 6, "seats": 12}
 PRICES = {"box": ("0.10", "hour"), "seats": ("0.5", "unit_hour")}
-OPEN_S = 0.08
-GONE_S = 0.05
+OPEN_S = 0.06
+GONE_S = 0.02
 
 
 class Refusal(Exception):
@@ -89,8 +88,12 @@ class Honest:
             if not data:
                 self.stdin_ended()
             *lines, held = (held + data).split(b"\n")
-            for line in lines:
-                self.line(line.rstrip(b"\r"))
+            self.lines([line.rstrip(b"\r") for line in lines])
+
+    def lines(self, lines: list[bytes]) -> None:
+        """Take lines that came together."""
+        for line in lines:
+            self.line(line)
 
     def stdin_ended(self) -> None:
         """The daemon is gone."""
@@ -418,7 +421,7 @@ class Honest:
 
     def tombstone(self, asked: Json) -> Json:
         """Close a token."""
-        order = {"content": None, "things": [], "closes": 0.0}
+        order: Json = {"content": None, "things": [], "closes": 0.0}
         self.ledger["orders"][asked["token"]] = order
         self.store()
         return order
@@ -568,7 +571,3 @@ METHODS = {
     "shutdown": "shutdown",
     **{name: name for name in OPTIONAL},
 }
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    Honest().run()
