@@ -71,4 +71,10 @@ function faultsOf(form, v) {
   return faults.slice(0, 100);
 }
 
-module.exports = { is, fields, must, may, array, map, faultsOf, isObject };
+/** Money is never a floating-point number. */
+function nanos(amount) {
+  const [whole, part = ''] = amount.split('.');
+  return BigInt(whole + part.padEnd(9, '0'));
+}
+
+module.exports = { is, fields, must, may, array, map, faultsOf, isObject, nanos };

@@ -10,10 +10,10 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
-const { faultsOf } = require('./forms.js');
+const { faultsOf, nanos } = require('./forms.js');
 const { StateFolder } = require('./records.js');
 const { Room, rackOf } = require('./room.js');
-const { shapes, CONFIG, DEFAULTS, CONTENT } = require('./shapes.js');
+const { shapes, CONFIG, DEFAULTS, contentOf } = require('./shapes.js');
 const { serve, Refusal } = require('./wire.js');
 
 const ANSWER_S = 20; // a purchase that takes longer is answered `pending` and goes on (RQ-2)
@@ -78,14 +78,6 @@ function dropOldRecords() {
 
 // ------------------------------------------------------------------------------------------------------------- purchases
 
-/** RQ-1: the content is all that is known of a purchase but the fence; stating a default is no other content. */
-function contentOf(params) {
-  const sorted = (v) => (v === null || typeof v !== 'object' || Array.isArray(v) ? v
-    : Object.fromEntries(Object.keys(v).sort().filter((key) => v[key] !== null).map((key) => [key, sorted(v[key])])));
-  const content = CONTENT.map((name) => sorted(params[name] ?? (name === 'min_units' ? 1 : null)));
-  return crypto.createHash('sha256').update(JSON.stringify(content)).digest('hex');
-}
-
 async function request(params, cancelled) {
   let record = purchases.get(params.token);
   const content = contentOf(params);
@@ -96,8 +88,12 @@ async function request(params, cancelled) {
     // RQ-3: what we add ourselves, here price and image, is settled now and is the same at each repetition.
     const settled = record ?? sell(params);
     fence(params);
-    // ST-1: the record is on the disk before anything happens at the far side.
-    record = purchases.keep(params.token, { ...settled, content, outcome: 'open' });
+    try { // ST-1: the record is on the disk before anything happens at the far side
+      record = purchases.keep(params.token, { ...settled, content, outcome: 'open' });
+    } catch (problem) { // ST-2: the disk is full, say
+      console.error(problem);
+      throw record ? problem : notMade('transient', 'the record could not be written');
+    }
     begin(params, record);
   }
   const job = jobs.get(params.token);
@@ -112,12 +108,16 @@ function sell(params) {
   if (!rack) throw notMade('unknown_template');
   if (params.quote) throw notMade('quote_gone');
   if (params.units > rack.slots) throw notMade('bad_request', 'more than max_units');
-  if (!params.price_cap) throw new Refusal('bad_params', undefined, { faults: [{ path: '/price_cap', detail: 'is required' }] });
+  if (!params.price_cap) {
+    throw new Refusal('bad_params', undefined, { faults: [{ path: '/price_cap', detail: 'is required' }] });
+  }
   const price = { amount: config.price, currency: config.currency, per: 'hour' };
   if (params.price_cap.currency !== price.currency || params.price_cap.per !== price.per ||
     nanos(params.price_cap.amount) < nanos(price.amount)) throw notMade('price', `it is ${price.amount} ${price.currency}`);
   if (params.deadline && Date.parse(params.deadline) <= Date.now()) throw notMade('transient', 'the deadline is over');
-  const free = freeIn(params.template, room.read());
+  const seen = room.read();
+  if (seen.isBlind(params.template)) throw notMade('transient', 'the rack cannot be read');
+  const free = freeIn(params.template, seen);
   if (free < (params.min_units ?? 1)) throw notMade('no_capacity', `${free} are free`);
   const { request_id, token, template, units, mark, deadline } = params;
   return { request_id, token, template, units, mark, deadline, price, image: config.image, instances: [], problems: [] };
@@ -125,12 +125,6 @@ function sell(params) {
 
 const freeIn = (rack, { machines }) =>
   Math.max(0, config.racks[rack].slots - [...machines.values()].filter((each) => each.rack === rack).length);
-
-/** Money is never a floating-point number. */
-function nanos(amount) {
-  const [whole, part = ''] = amount.split('.');
-  return BigInt(whole + part.padEnd(9, '0'));
-}
 
 function begin(params, record) {
   const job = { stop: new AbortController() };

@@ -1,6 +1,7 @@
 // The params of every method served here, and the configuration. Fields nobody knows are ignored in params (GR-2); in the
 // configuration, where they are somebody's slip of the pen, they are faults.
 'use strict';
+const crypto = require('node:crypto');
 const { is, fields, must, may, array, map } = require('./forms.js');
 
 const MARK = fields({ cluster: must(is.name), lineage: must(is.name), provider: must(is.name),
@@ -32,4 +33,12 @@ const CONFIG = fields({ racks: must(map(/^[a-z0-9]{1,16}$/, RACK)), price: must(
   room: may(is.path), image: may(is.text), boot_s: may(is.int(0, 3600)), slow_s: may(is.int(0, 3600)) }, 'closed');
 const DEFAULTS = { currency: 'USD', image: 'base', boot_s: 2, slow_s: 0 };
 
-module.exports = { shapes, CONFIG, DEFAULTS, CONTENT: Object.keys(CONTENT) };
+/** RQ-1: the content is all that is known of a purchase but the fence; stating a default is no other content. */
+function contentOf(params) {
+  const sorted = (v) => (v === null || typeof v !== 'object' || Array.isArray(v) ? v
+    : Object.fromEntries(Object.keys(v).sort().filter((key) => v[key] !== null).map((key) => [key, sorted(v[key])])));
+  const content = Object.keys(CONTENT).map((name) => sorted(params[name] ?? (name === 'min_units' ? 1 : null)));
+  return crypto.createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+module.exports = { shapes, CONFIG, DEFAULTS, contentOf };

@@ -18,55 +18,15 @@ use Time::Local qw(timegm);
 my $home;
 BEGIN { $home = dirname(File::Spec->rel2abs(__FILE__)) }
 use lib $home;
-use Forms;
 use Records;
+use Shapes;
 use Wire qw(serve refuse refuse_not_made);
 
 my $LEAVE_S     = 7;              # HS-9: ten seconds from the end of stdin to ours, some of them spare
 my $KEEP_S      = 30 * 86_400;
+my $MAX_UNITS   = 5;              # machines in one purchase
 my $REPORTS     = 200;            # RS-1: reports in one answer; the rest is asked for again
 my $json = JSON::PP->new->utf8->canonical;
-
-# ------------------------------------------------------------------------------------------------ what may come in
-
-my $NAME   = text(qr/\A[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?\z/, 'must be up to 40 of a-z, 0-9 and inner hyphens');
-my $REF    = text(qr{\A[A-Za-z0-9][A-Za-z0-9._:@=+/-]{0,199}\z}, 'must be a reference');
-my $TEXT   = text(qr/\A.{0,500}\z/s, 'must be a text of up to 500 characters');
-my $CURSOR = text(qr/\A[ -~]{1,2048}\z/, 'must be 1 to 2048 printable ASCII characters');
-my $PATH   = text(qr{\A/[^\0]*\z}, 'must be an absolute path');
-my $TIME   = text(qr/\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z\z/a, 'must be a time like 2031-03-04T17:58:12Z');
-my $AMOUNT = text(qr/\A(0|[1-9][0-9]{0,11})(\.[0-9]{1,9})?\z/, 'must be an amount like "2.19", as text');
-my $CURRENCY = text(qr/\A[A-Z]{3}\z/, 'must be a currency of three capital letters');
-my $MONEY  = object(closed => 0, amount => must($AMOUNT), currency => must($CURRENCY),
-    per => must(text(qr/\A(hour|unit_hour|purchase)\z/, 'must be hour, unit_hour or purchase')));
-my $MARK   = object(closed => 0, epoch => must(int_from(0)),
-    map { $_ => must($NAME) } qw(cluster lineage provider request_id token));
-my @FENCE  = (epoch => must(int_from(0)), not_after => must(number()));
-my @PURCHASE = (request_id => must($NAME), token => must($NAME), template => must($REF), units => must(int_from(1)),
-    mark => must($MARK));
-my %CONTENT = (@PURCHASE, min_units => may(int_from(1)), price_cap => may($MONEY), quote => may($REF),
-    duration_s => may(int_from(0)), deadline => may($TIME), consumer => may($NAME), data => may(any_object()));
-my %SHAPES = (
-    initialize => object(closed => 0, versions => must(list($TEXT, 1, 16)), epoch => must(int_from(0)),
-        mode => must(text(qr/\A(serve|check)\z/, 'must be serve or check')),
-        (map { $_ => must($NAME) } qw(cluster lineage provider owner)), config => must(any_object()),
-        state_dir => must($PATH), frame_bytes => must(int_from(1_048_576)), answer_s_max => must(int_from(1)),
-        credentials_dir => may($PATH)),
-    describe       => object(closed => 0, known => may($TEXT), cursor => may($CURSOR)),
-    request        => object(closed => 0, %CONTENT, @FENCE),
-    request_status => object(closed => 0, requests => must(list(object(closed => 0, @PURCHASE), 1, 500))),
-    return         => object(closed => 0, return_id => must($NAME), @FENCE, items => must(list(
-        object(closed => 0, instance => must($REF), keep => must(int_from(0))), 1, 1000))),
-    return_status  => object(closed => 0, returns => must(list($NAME, 1, 500))),
-    list           => object(closed => 0, cursor => may($CURSOR), limit => may(int_from(1, 1000)),
-        instances => may(list($REF, 0, 1000))),
-    ping           => object(closed => 0),
-    shutdown       => object(closed => 0, grace_s => must(int_from(0))),
-);
-my $CONFIG = object(closed => 1, hours => must(int_from(1, 8760)), currency => may($CURRENCY), desk => may($PATH),
-    vmtool => may($PATH), call_s => may(int_from(1, 60)), slow_s => may(int_from(0, 60)), sizes => must(map_of(qr/\A[a-z0-9]{1,16}\z/,
-        object(closed => 1, cores => must(int_from(1)), memory_gib => must(int_from(1)), price => must($AMOUNT)))));
-my $MAX_UNITS = 5;
 
 # ------------------------------------------------------------------------------------------------ how a process begins
 
@@ -181,7 +141,7 @@ sub request {
     my %content = map { $_ => $p->{$_} } grep { defined $p->{$_} } keys %CONTENT;    # RQ-1: all but the fence
     my $content = sha256_hex($json->encode(without_nulls({ min_units => 1, %content })));
     if (my $record = $records->get(purchases => $p->{token})) {
-        refuse('token_conflict', 'it has bought something else') if $record->{content} && $record->{content} ne $content;
+        refuse('token_conflict', 'it has bought something else') if ($record->{content} // $content) ne $content;
         return report($record, living());    # whatever became of it: it is not bought again
     }
     refuse_not_made('transient', 'records are unreadable: see *.unreadable in the state folder') if $records->{damaged};
@@ -204,17 +164,22 @@ sub sell {
     my $size = $config->{sizes}{ $p->{template} } or refuse_not_made('unknown_template');
     refuse_not_made('quote_gone') if defined $p->{quote};
     refuse_not_made('bad_request', "at most $MAX_UNITS at a time") if $p->{units} > $MAX_UNITS;
-    my $cap = $p->{price_cap} or refuse('bad_params', undef, faults => [{ path => '/price_cap', detail => 'is required' }]);
+    my $cap = $p->{price_cap}
+        or refuse('bad_params', undef, faults => [{ path => '/price_cap', detail => 'is required' }]);
     my $price = { amount => $size->{price}, currency => $config->{currency}, per => 'hour' };
     refuse_not_made('price', "it is $price->{amount} $price->{currency}")
-        if $cap->{currency} ne $price->{currency} || $cap->{per} ne 'hour' || nanos($cap->{amount}) lt nanos($size->{price});
+        if $cap->{currency} ne $price->{currency} || $cap->{per} ne 'hour'
+        || nanos($cap->{amount}) lt nanos($size->{price});
     refuse_not_made('transient', 'the deadline is over') if is_over($p->{deadline});
     return ((map { $_ => $p->{$_} } qw(request_id token template units mark)), price => $price,
         hours => $config->{hours}, ids => [], calls => 0, outcome => 'open', at => time);
 }
 
 # Money is never a floating-point number: 21 digits, to be compared as text.
-sub nanos { my ($whole, $part) = split /\./, $_[0]; return sprintf('%012s', $whole) . substr(($part // '') . '0' x 9, 0, 9) }
+sub nanos {
+    my ($whole, $part) = split /\./, $_[0];
+    return sprintf('%012s', $whole) . substr(($part // '') . '0' x 9, 0, 9);
+}
 
 sub is_over {
     return 0 unless defined $_[0] && $_[0] =~ /\A(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)/;
@@ -265,21 +230,25 @@ sub rfc3339 { return strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $_[0]) }
 sub view {
     my ($record, $made, $living) = @_;
     my $ends_at = $made->{made_at} + $record->{hours} * 3600;
-    my %same = (instance => $made->{id}, template => $record->{template}, name => $made->{id}, price => $record->{price},
-        made_at => rfc3339($made->{made_at}), expires_at => rfc3339($ends_at));
+    my %same = (instance => $made->{id}, template => $record->{template}, name => $made->{id},
+        price => $record->{price}, made_at => rfc3339($made->{made_at}), expires_at => rfc3339($ends_at));
     return { %same, units => 1, state => 'unknown' } unless $living;
     return { %same, units => 1, state => 'running' } if $living->{ $made->{id} };
     my $reason = was_returned($made->{id}) ? 'returned' : $ends_at <= time ? 'expired' : 'outside';
     return { %same, units => 0, state => 'gone', reason => $reason };
 }
 
-sub was_returned { my ($id) = @_; return scalar grep { grep { $_->{instance} eq $id } @{ $_->{items} } } $records->all('returns') }
+sub was_returned {
+    my ($id) = @_;
+    return scalar grep { grep { $_->{instance} eq $id } @{ $_->{items} } } $records->all('returns');
+}
 
 sub request_status {
     my ($p) = @_;
     my $living = living();
     my @asked = splice @{ $p->{requests} }, 0, $REPORTS;
-    return { requests => [map { report($records->get(purchases => $_->{token}) // never_heard_of($_), $living) } @asked] };
+    my @records = map { $records->get(purchases => $_->{token}) // never_heard_of($_) } @asked;
+    return { requests => [map { report($_, $living) } @records] };
 }
 
 # Our records are whole and know nothing: it is not made, and a tombstone sees to it that it never will be (§4).
@@ -303,7 +272,10 @@ sub give_back {
     return { items => settled($record->{items}) };
 }
 
-sub owner_of { my ($id) = @_; return (grep { grep { $_->{id} eq $id } @{ $_->{ids} } } $records->all('purchases'))[0] }
+sub owner_of {
+    my ($id) = @_;
+    return (grep { grep { $_->{id} eq $id } @{ $_->{ids} } } $records->all('purchases'))[0];
+}
 
 # One word on each item, from what is on the desk now: `returned` is an observation.
 sub settled {
@@ -323,7 +295,9 @@ sub state_of_return {
 sub return_status {
     my ($p) = @_;
     my %found = map { $_ => $records->get(returns => $_) } @{ $p->{returns} };
-    return { returns => [map { { return_id => $_, $found{$_} ? (items => settled($found{$_}{items})) : () } } @{ $p->{returns} }] };
+    return { returns => [map {
+        { return_id => $_, $found{$_} ? (items => settled($found{$_}{items})) : () }
+    } @{ $p->{returns} }] };
 }
 
 # -------------------------------------------------------------------------------------------------- what there is
@@ -351,8 +325,10 @@ sub list_ours {
     my $after = '';
     if (defined $p->{cursor}) { ($after) = $p->{cursor} =~ /\Aafter:(\S+)\z/ or refuse('cursor_gone') }
     my $living = living();
-    my %ours = map { my $record = $_; map { $_->{id} => { %{ view($record, $_, $living) }, mark => $record->{mark} } } @{ $record->{ids} } }
-        $records->all('purchases');
+    my %ours;
+    for my $record ($records->all('purchases')) {
+        $ours{ $_->{id} } = { %{ view($record, $_, $living) }, mark => $record->{mark} } for @{ $record->{ids} };
+    }
     delete @ours{ grep { $ours{$_}{state} eq 'gone' } keys %ours };
     if ($p->{instances}) {
         return { age_s => 0, complete => JSON::PP::false, instances => [grep { $_ } @ours{ @{ $p->{instances} } }],
@@ -368,11 +344,13 @@ sub list_ours {
 sub ping {
     return { health => 'down', problem => { error_class => 'internal', detail => 'records are unreadable' } }
         if $records->{damaged};
-    return living() ? { health => 'ok' } : { health => 'down', problem => { error_class => 'transient', detail => 'the desk' } };
+    return { health => 'ok' } if living();
+    return { health => 'down', problem => { error_class => 'transient', detail => "the desk can't be read" } };
 }
 
 serve(
     spoken => ['2.0'], shapes => \%SHAPES, initialize => \&initialize, leaving => sub { defined $leave_by },
-    methods => { describe => \&describe, request => \&request, request_status => \&request_status, return => \&give_back,
-        return_status => \&return_status, list => \&list_ours, ping => \&ping, shutdown => sub { { open => 0 } } },
+    methods => { describe => \&describe, request => \&request, request_status => \&request_status,
+        return => \&give_back, return_status => \&return_status, list => \&list_ours, ping => \&ping,
+        shutdown => sub { { open => 0 } } },
 );
