@@ -35,20 +35,22 @@ def take_report(draft: Draft, report: Report, now: Moment, *, no_is_valid: bool)
         draft = take_instance(draft, request, seen, now)
     request = _counted(draft.world, draft.world.requests[request.id], report)
     draft = draft.put(FactKind.REQUEST, request.id, request)
-    return move_request(draft, request, trigger_of(request, report, no_is_valid=no_is_valid), now)
+    is_open = request.token in draft.world.seen.frames_open
+    trigger = trigger_of(request, report, no_is_valid=no_is_valid, is_open=is_open)
+    return move_request(draft, request, trigger, now)
 
 
-def trigger_of(request: RequestFact, report: Report, *, no_is_valid: bool) -> RequestTrigger:
-    """What a report means for the life of its purchase."""
+def trigger_of(request: RequestFact, report: Report, *, no_is_valid: bool, is_open: bool) -> RequestTrigger:
+    """What a report means for the life of its purchase; while a frame of it `is_open`, more may come."""
     whole = request.made_units >= request.units
     if report.outcome == "pending":
         return _T.TAKEN
-    if report.outcome == "made" or (report.outcome == "not_made" and request.made_units > 0):
-        return _T.MADE_ALL if whole else _T.MADE_SHORT
-    if report.outcome == "not_made" and no_is_valid:
-        return _T.VALID_NO
     if whole:
         return _T.MADE_ALL
+    if report.outcome == "made":
+        return _T.TAKEN if is_open else _T.MADE_SHORT
+    if report.outcome == "not_made" and no_is_valid:
+        return no_to_the_rest(request)
     if request.state is RequestState.TAKEN:
         return _T.FORGOTTEN
     return _T.LOST
@@ -100,7 +102,7 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
 
 
 def _born(request: RequestFact, id: str, seen: SeenInstance, now: Moment) -> InstanceFact:
-    terms = request.terms if not request.instances else _without_once(request.terms)
+    terms = _terms_of(request, seen)
     stated = instance_life.step(InstanceState.BOOTING, instance_life.said(seen.state))
     fact = InstanceFact(
         id=id,
@@ -124,6 +126,13 @@ def _born(request: RequestFact, id: str, seen: SeenInstance, now: Moment) -> Ins
         place=terms.place,
     )
     return _with_times(_with_words(fact, seen), now)
+
+
+def _terms_of(request: RequestFact, seen: SeenInstance) -> Terms:
+    """What outlived an instance costs something, but not what the instance did: its price is not known."""
+    if seen.kind is Kind.REMNANT:
+        return evolve(request.terms, price=None)
+    return _without_once(request.terms) if request.instances else request.terms
 
 
 def _without_once(terms: Terms) -> Terms:
@@ -196,6 +205,16 @@ def _merged(new: Place | None, old: Place) -> Place:
     if new is None:
         return old
     return Place(new.region or old.region, new.zone or old.zone, new.rack or old.rack)
+
+
+def sight_delay_s(world: World, provider: str) -> float:
+    """How long what was made may stay unseen by a provider that answers by what it sees at the far side, not by
+    records of its own: a No of such a one says nothing about what took effect shortly before.
+    """
+    description = world.descriptions.get(provider)
+    if description is None or description.promises.token_replay == "at_most_once":
+        return 0.0
+    return float(description.promises.list_delay_s)
 
 
 def no_is_valid(world: World, request: RequestFact, asked_boot_s: float) -> bool:

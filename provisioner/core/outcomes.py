@@ -29,6 +29,7 @@ from provisioner.core.instance import InstanceTrigger
 from provisioner.core.intake import want_plan
 from provisioner.core.listing import items_left, not_found_is_gone, prove_gone
 from provisioner.core.model import Problem, Promises, ReturnItem
+from provisioner.core.pauses import doubled_s
 from provisioner.core.policy import retry
 from provisioner.core.providers import THROTTLE_FIRST_S, view_of, with_health, with_view
 from provisioner.core.request import RequestState, RequestTrigger
@@ -38,6 +39,9 @@ from provisioner.core.world import Ask
 ASK_FIRST_S, ASK_MOST_S = 5.0, 60.0
 RETURN_ASK_FIRST_S = 1.0
 """How soon an open purchase is asked for again where the provider does not say (contract v2, poll_after_s)."""
+
+UNWRITTEN_AGAIN_S = 1.0
+"""What could not be written is written again after this: the process may be ending, and nobody has said so yet."""
 
 _T = RequestTrigger
 DONE = ("returning", "returned")
@@ -68,7 +72,8 @@ def take_answer(draft: Draft, event: RequestAnswered, now: Moment, settings: Set
             draft = _refused(_close(draft, request.token, event.number, now), request, refusal, now, only=only)
             return _book(draft, request, (refusal.problem,), now, settings)
         case NotWritten(reason):
-            return _unwritten(_unopen(draft, request.token, event.number), request, reason, now, is_current=is_current)
+            draft = _unopen(draft, request.token, event.number)
+            return _unwritten(draft, request, reason, now) if is_current else draft
         case Lost(reason):
             return answers.move_request(draft, request, _T.LOST, now, reason) if is_current else draft
 
@@ -112,9 +117,10 @@ def _refused(draft: Draft, request: RequestFact, refusal: Refusal, now: Moment, 
     return want_plan(draft, at_once=settles)
 
 
-def _unwritten(draft: Draft, request: RequestFact, reason: str, now: Moment, *, is_current: bool) -> Draft:
-    if not is_current:
-        return draft
+def _unwritten(draft: Draft, request: RequestFact, reason: str, now: Moment) -> Draft:
+    seen = draft.world.seen
+    later = evolve(seen.asks.get(request.id, Ask()), next_boot_s=now.boot_s + UNWRITTEN_AGAIN_S)
+    draft = draft.see(evolve(seen, asks=seen.asks.set(request.id, later)))
     if request.state is RequestState.SENDING and request.frames == 1:
         request = evolve(request, carrier=None, frames=0, mark_epoch=None, sent_at=None)
     return answers.move_request(draft, request, _T.UNWRITTEN, now, reason).touch(Key(FactKind.REQUEST, request.id))
@@ -150,7 +156,8 @@ def _book(draft: Draft, request: RequestFact, problems: tuple[Problem, ...], now
 
 
 def take_late(draft: Draft, event: LateAnswer, now: Moment) -> Draft:
-    """A late answer is examined for a Yes; a No in it is not valid, since it was not asked for."""
+    """A late answer closes its frame and is examined for a Yes; a No in it is not valid, since it was not asked for."""
+    draft = _close(draft, event.report.token, event.number, now)
     return answers.take_report(draft, event.report, now, no_is_valid=False)
 
 
@@ -162,7 +169,8 @@ def take_asked(draft: Draft, event: RequestAsked, now: Moment, settings: Setting
     draft = _touch_waiting(draft, event.provider).touch(Key(FactKind.REQUEST, request.id))
     if not isinstance(event.outcome, Report):
         return _ask_at(draft, request.id, None, now)
-    valid = answers.no_is_valid(draft.world, request, event.asked_boot_s)
+    sight_s = answers.sight_delay_s(draft.world, request.provider)
+    valid = answers.no_is_valid(draft.world, request, event.asked_boot_s - sight_s)
     draft = answers.take_report(draft, event.outcome, now, no_is_valid=valid)
     return _learn(_ask_at(draft, request.id, event.outcome.poll_after_s, now), request, now, settings)
 
@@ -170,7 +178,7 @@ def take_asked(draft: Draft, event: RequestAsked, now: Moment, settings: Setting
 def _ask_at(draft: Draft, record: str, after_s: float | None, now: Moment, first_s: float = ASK_FIRST_S) -> Draft:
     seen = draft.world.seen
     tries = seen.asks.get(record, Ask()).tries
-    pause = float(after_s) if after_s is not None else min(first_s * 2**tries, ASK_MOST_S)
+    pause = float(after_s) if after_s is not None else doubled_s(first_s, tries, ASK_MOST_S)
     return draft.see(evolve(seen, asks=seen.asks.set(record, Ask(tries + 1, now.boot_s + pause))))
 
 
@@ -189,9 +197,9 @@ def take_return_answer(draft: Draft, event: ReturnAnswered, now: Moment, setting
             return _take_words(draft, giveback, items, now, settings)
         case NotWritten():
             return (
-                draft.touch(Key(FactKind.RETURN, giveback.id))
+                _ask_at(draft.touch(Key(FactKind.RETURN, giveback.id)), giveback.id, UNWRITTEN_AGAIN_S, now)
                 if event.asked
-                else _again(draft, giveback, now, settings, pause_s=0.0)
+                else _again(draft, giveback, now, settings, pause_s=UNWRITTEN_AGAIN_S)
             )
         case Refusal() | Lost():
             if event.asked:
@@ -260,10 +268,9 @@ def _again(
     least_s: float = 0.0,
 ) -> Draft:
     retrying = settings.return_retry
-    pause = min(retrying.first_s * 2 ** min(giveback.tries, 20), retrying.most_s) if pause_s is None else pause_s
-    slower = evolve(
-        giveback, frames=giveback.frames + 1, tries=giveback.tries + 1, after_at=now.at + max(pause, least_s)
-    )
+    pause = doubled_s(retrying.first_s, giveback.tries, retrying.most_s) if pause_s is None else pause_s
+    tries = giveback.tries + 1 if pause_s is None else giveback.tries
+    slower = evolve(giveback, frames=giveback.frames + 1, tries=tries, after_at=now.at + max(pause, least_s))
     return _move_return(draft, slower, ReturnTrigger.AGAIN, now)
 
 

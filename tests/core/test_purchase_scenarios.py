@@ -3,11 +3,20 @@
 import pytest
 from attrs import evolve
 
-from provisioner.core.effects import AskRequest, SendRequest
-from provisioner.core.events import Lost, NotWritten, Refusal, RequestAnswered, RequestAsked
+from provisioner.core.effects import AskRequest, ReadList, SendRequest
+from provisioner.core.events import (
+    LateAnswer,
+    Lost,
+    NotWritten,
+    ReadFailed,
+    Refusal,
+    RequestAnswered,
+    RequestAsked,
+)
 from provisioner.core.evolve import Accepted
-from provisioner.core.model import Per, Price, Problem, Promises
+from provisioner.core.model import Kind, Per, Price, Problem, Promises
 from provisioner.core.request import RequestState
+from provisioner.core.world import Ask
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
 
 
@@ -133,7 +142,7 @@ def test_a_no_asked_for_before_the_late_effect_is_over_does_not_count() -> None:
     request = play.only_request()
     asked(play, report(request, "not_made"))
     assert play.only_request().state is RequestState.UNKNOWN
-    play.pass_s(101)
+    play.pass_s(101 + TRUSTED.list_delay_s)
     asked(play, report(request, "not_made"))
     assert play.world.requests[request.id].state is RequestState.NOT_MADE
 
@@ -193,6 +202,8 @@ def test_a_late_yes_of_a_refused_purchase_is_surplus_and_is_never_lost() -> None
 def test_an_unwritten_frame_leaves_the_purchase_as_if_never_sent() -> None:
     play, effect = bought()
     answer(play, effect, NotWritten("the pipe was full"))
+    assert not play.in_flight(SendRequest), "its process may be ending: it is not tried again and again meanwhile"
+    play.pass_s(1)
     again = play.take(SendRequest)
     assert (again.request, again.key.n) == (effect.request, 1)
 
@@ -249,3 +260,70 @@ def test_what_is_charged_once_a_purchase_is_borne_by_one_of_its_instances() -> N
     answer(play, effect, report(play.only_request(), "made", machine("i-1"), machine("i-2"), machine("i-3")))
     charged = [i.terms.price.once_nanos for i in play.instances() if i.terms.price is not None]
     assert sorted(charged) == [0, 0, 7]
+
+
+@pytest.mark.parametrize("outcome", ["made", "not_made"])
+def test_the_rest_of_a_part_is_not_given_up_while_a_frame_of_its_token_is_open(outcome: str) -> None:
+    play, effect = bought(count=12)
+    bought_once = play.only_request()
+    answer(play, effect, Lost("no answer in time"))
+    asked(play, report(bought_once, outcome, machine("i-1")))
+    request = play.only_request()
+    assert request.state in (RequestState.TAKEN, RequestState.UNKNOWN)
+    assert request.made_units == 1
+    play.event(LateAnswer("east", effect.number, request.id, report(request, "made", machine("i-1"))))
+    assert play.world.requests[request.id].state is RequestState.SHORT
+
+
+def test_what_is_asked_for_days_is_asked_on() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    answer(play, effect, report(request, "pending"))
+    asks = play.world.seen.asks.set(request.id, Ask(100_000, play.now_s))
+    play.world = evolve(play.world, seen=evolve(play.world.seen, asks=asks))
+    play.pass_s(1)
+    asked(play, Lost("cut"))
+    assert play.world.seen.asks[request.id].next_boot_s == play.now_s + 60
+
+
+def test_what_outlived_an_instance_does_not_cost_what_the_instance_did() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    volume = evolve(machine("vol-1", "running", request), kind=Kind.REMNANT)
+    answer(play, effect, report(request, "made", machine("i-1"), volume))
+    prices = {i.provider_id: i.terms.price for i in play.instances()}
+    assert prices == {"i-1": HOST.price, "vol-1": None}
+
+
+def test_a_complete_list_shows_that_credentials_are_taken_again() -> None:
+    play = Play(settings_for("east"))
+    number = play.provider_ready("east")
+    play.pass_s(60)
+    read = play.take(ReadList)
+    play.event(ReadFailed(read.key, "east", number, "list", Refusal(Problem("auth"), not_made=False)))
+    assert play.world.seen.processes["east"].auth_failed
+    play.pass_s(5)
+    play.listed("east")
+    assert not play.world.seen.processes["east"].auth_failed
+
+
+def test_what_was_proven_gone_and_is_listed_later_all_the_same_is_a_stranger() -> None:
+    play, effect = bought()
+    request = play.only_request()
+    answer(play, effect, report(request, "made", machine("i-1", "gone")))
+    play.pass_s(60)
+    play.listed("east", machine("i-1", "running", request))
+    assert play.world.seen.lists["east"].strangers == ("i-1",)
+    assert not play.world.live
+
+
+def test_an_id_that_is_used_twice_hides_nothing_that_is_bought_later() -> None:
+    play, effect = bought()
+    first = play.only_request()
+    answer(play, effect, report(first, "made", machine("node03", "gone")))
+    second = play.take(SendRequest)
+    answer(play, second, Lost("cut"))
+    request = play.world.requests[second.request]
+    play.pass_s(60)
+    play.listed("east", machine("node03", "running", request))
+    assert [i.token for i in play.world.live.values()] == [request.token]

@@ -193,10 +193,23 @@ def test_a_token_is_not_used_again_after_the_wall_clock_has_jumped_back_over_its
     play, effect = with_a_request(promises)
     answer(play, effect, Lost("cut"))
     play.pass_s(200)
-    wall_clock_jumps(play, -150)
+    wall_clock_jumps(play, -260)
     play.process_ends("east")
     play.pass_s(160)
     play.provider_ready("east", promises=promises)
     asked(play, report(play.only_request(), "unknown"))
     play.pass_s(1)
     assert not play.in_flight(SendRequest)
+
+
+def test_a_no_by_sight_counts_only_once_what_took_effect_last_can_be_seen() -> None:
+    promises = evolve(TRUSTED, token_lifetime_s=0, late_effect_s=2, list_delay_s=20)
+    play, effect = with_a_request(promises)
+    lost(play, effect, promises)
+    request = play.only_request()
+    play.pass_s(3)
+    asked(play, report(request, "not_made", poll_after_s=30))
+    assert play.only_request().state is RequestState.UNKNOWN
+    play.pass_s(31)
+    asked(play, report(request, "not_made"))
+    assert play.world.requests[request.id].state is RequestState.NOT_MADE
