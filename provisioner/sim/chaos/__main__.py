@@ -44,7 +44,7 @@ def _played(first: int, count: int, workers: int) -> Tally:
             sys.stderr.write(f"\r{total.histories} histories, {len(total.failures)} went wrong ")
     passed_s = time.monotonic() - began_s
     _say(
-        f"{total.histories} histories from seed {first}: {total.virtual_s / 3600:.0f} virtual hours in {passed_s:.0f} s,"
+        f"{total.histories} histories from seed {first}: {total.virtual_s / 3600:.0f} virtual h in {passed_s:.0f} s,"
         f" {total.purchases} purchases, {total.jobs_done} jobs done, {sum(total.hits.values())} strikes",
         "",
         *total.table(),

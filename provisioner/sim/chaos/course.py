@@ -36,7 +36,7 @@ from provisioner.sim.chaos.source import NAME, Source
 from provisioner.sim.chaos.stage import STARTED_AT, Crashed, Daemon, Silence, Stage, WallClock
 from provisioner.sim.chaos.store import CLUSTER, StruckLink
 
-GIVE_UP_S: Final = FAULTS_S + 120.0
+GIVE_UP_S: Final = FAULTS_S + 60.0
 """From here on nothing is wanted any more."""
 
 MOST_S: Final = 2 * 3600.0

@@ -100,7 +100,7 @@ AT_TIME: Final = (
     F.DAEMON_KILLED,
 )
 
-FAULTS_S: Final = 240.0
+FAULTS_S: Final = 180.0
 """How long faults may strike; after it everything is calm."""
 
 _MOST_NTH: Final = {
@@ -240,7 +240,7 @@ def _supplier(rng: random.Random, name: str) -> Supplier:
 
 
 def _work(rng: random.Random) -> Work:
-    return Work(at_s=rng.uniform(0.0, 150.0), cores=rng.choice((1, 2, 4)), runs_s=rng.uniform(5.0, 90.0))
+    return Work(at_s=rng.uniform(0.0, 110.0), cores=rng.choice((1, 2, 4)), runs_s=rng.uniform(5.0, 60.0))
 
 
 def _strike(rng: random.Random) -> Strike:

@@ -111,7 +111,7 @@ class Behaviour:
         if request.token in self.far.under_way:
             return Report(request.id, request.token, "pending", poll_after_s=2)
         promises = self.far.supplier.promises
-        is_old = now_s - process.started_s > promises.list_delay_s + promises.late_effect_s
+        is_old = now_s - process.started_s > promises.list_delay_s
         is_sure = is_old and request.token not in process.heard_of
         return Report(request.id, request.token, "not_made" if is_sure else "unknown")
 
