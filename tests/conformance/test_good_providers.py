@@ -102,9 +102,9 @@ def test_the_pytest_plugin_makes_one_test_of_each_clause(tmp_path: Path) -> None
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     subject_file = str(FOLDER / "subjects" / "honest.json")
     options = ["-p", "provider_sdk.testing.plugin"] if not _installed() else []
+    named = ["--provider-cmd", command, "--provider-config", subject_file, "-k", "FR-4 or DS-1 or QT-1"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-rA", "-q", *options, "--provider-cmd", command]
-        + ["--provider-config", subject_file, "-k", "FR-4 or DS-1 or QT-1"],
+        [sys.executable, "-m", "pytest", "-rA", "-q", *options, *named],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(FOLDER.parents[1])},
         capture_output=True,

@@ -4,10 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import attrs
 import pytest
 
-from provider_sdk.contract import METHODS, Promises, encode
-from provider_sdk.contract.promises import CallsPromise
+from provider_sdk.contract import METHODS, Promises
 from provider_sdk.testing import checks
 from provider_sdk.testing.manifest import requirements
 from provider_sdk.testing.manual import table
@@ -50,11 +50,10 @@ def test_every_method_has_a_requirement_on_its_shape() -> None:
 def test_every_promise_has_a_requirement() -> None:
     stated = {
         f"PR-{group.name.rstrip('_')}.{promise.name}"
-        for group in type(Promises()).__attrs_attrs__
-        for promise in group.type.__attrs_attrs__
+        for group in attrs.fields(Promises)
+        for promise in attrs.fields(type(getattr(Promises(), group.name)))
     }
     assert stated == {each for each in requirements() if each.startswith("PR-")}
-    assert encode(CallsPromise()) == {}
 
 
 def test_the_page_shows_the_list_as_it_is() -> None:
