@@ -15,7 +15,7 @@ from provisioner.core.instance import InstanceState, InstanceTrigger
 from provisioner.core.instance import step as instance_step
 from provisioner.core.intake import want_plan
 from provisioner.core.model import Promises, ReturnItem
-from provisioner.core.providers import is_present
+from provisioner.core.providers import is_present, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.settings import Settings
 from provisioner.core.steadiness import proven_age_s
@@ -30,26 +30,43 @@ def take_listed(draft: Draft, event: Listed, now: Moment, settings: Settings) ->
         return draft
     strangers: list[str] = []
     for seen in event.instances:
-        known, draft = _take(draft, event.provider, seen, now)
+        known, draft = _take(draft, event, seen, now)
         if not known:
             strangers.append(seen.provider_id)
     if event.named:
         return _named_read(draft, event, now)
-    draft = _remember(draft, event, tuple(strangers[:STRANGERS_KEPT]), now, settings)
+    draft = _remember(_let_in(draft, event), event, tuple(strangers[:STRANGERS_KEPT]), now, settings)
     return _prove_absence(draft, event, now) if event.complete else draft
 
 
-def _take(draft: Draft, provider: str, seen: SeenInstance, now: Moment) -> tuple[bool, Draft]:
+def _take(draft: Draft, event: Listed, seen: SeenInstance, now: Moment) -> tuple[bool, Draft]:
     world = draft.world
-    id = world.by_provider_id.get((provider, seen.provider_id))
-    if id is not None:
-        return True, answers.update_instance(draft, world.instances[id], seen, now)
+    id = world.by_provider_id.get((event.provider, seen.provider_id))
     token = seen.mark.token if seen.mark is not None else None
+    if id is not None and not _is_another(world.instances[id], token, seen):
+        is_back = _is_back(world, world.instances[id], seen, event, now)
+        return not is_back, answers.update_instance(draft, world.instances[id], seen, now)
     request_id = world.by_token.get(token) if token is not None else None
     request = world.requests.get(request_id) if request_id is not None else None
-    if request is None or request.provider != provider:
+    if request is None or request.provider != event.provider:
         return False, draft
     return True, _adopt(draft, request, seen, now)
+
+
+def _is_another(present: InstanceFact, token: str | None, seen: SeenInstance) -> bool:
+    """Whether a thing bears the id of one that is gone, and another token: ids should not be used twice (IN-1)."""
+    return present.state is InstanceState.GONE and token not in (None, present.token) and seen.state != "gone"
+
+
+def _is_back(world: World, present: InstanceFact, seen: SeenInstance, event: Listed, now: Moment) -> bool:
+    """Whether what was proven gone is listed all the same, in a list too young to show the past: then it costs money
+    and no living fact owns it."""
+    if present.state is not InstanceState.GONE or present.gone_at is None or seen.state == "gone":
+        return False
+    description = world.descriptions.get(event.provider)
+    promises = description.promises if description is not None else Promises()
+    read_s_ago = now.boot_s - event.begun_boot_s + event.age_s
+    return now.at - present.gone_at - read_s_ago > promises.list_delay_s
 
 
 def _adopt(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
@@ -83,6 +100,15 @@ def not_found_is_gone(world: World, instance: InstanceFact, promises: Promises, 
     """Whether the provider's promise makes "not found" a proof for a thing of this age."""
     after = promises.not_found_gone_after_s
     return after is not None and proven_age_s(world, instance.made_at, now) > after
+
+
+def _let_in(draft: Draft, event: Listed) -> Draft:
+    """A list read to its end is proof that the credentials are taken again."""
+    view = view_of(draft.world, event.provider)
+    if not event.complete or not view.auth_failed:
+        return draft
+    draft = with_view(draft, event.provider, evolve(view, auth_failed=False, problem=None))
+    return want_plan(draft.touch_provider(event.provider))
 
 
 def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Moment, settings: Settings) -> Draft:

@@ -24,7 +24,7 @@ from provisioner.core.events import Moment
 from provisioner.core.facts import FactKind, Key, RequestFact, ReturnFact
 from provisioner.core.giveback import ReturnState
 from provisioner.core.model import Carrier
-from provisioner.core.owner import boot_read_at, may_buy, may_resend
+from provisioner.core.owner import boot_read_at, may_buy, may_resend, waits_until_boot_s
 from provisioner.core.process import ProcessState
 from provisioner.core.providers import ALIVE, epoch_of, view_of
 from provisioner.core.request import ASKED, RequestState
@@ -97,8 +97,9 @@ def _of_request(world: World, request: RequestFact, now: Moment, settings: Setti
     view = view_of(world, request.provider)
     if request.state is RequestState.PLANNED:
         wakes = [_wall(now, request.send_by)]
-        if now.boot_s < view.throttled_until_boot_s:
-            wakes.append(view.throttled_until_boot_s)
+        waits_until = max(view.throttled_until_boot_s, waits_until_boot_s(world, request))
+        if now.boot_s < waits_until:
+            wakes.append(waits_until)
         elif may_buy(world, request.provider, now, settings):
             wakes.append(now.boot_s)
         return Owed((), min(wakes))

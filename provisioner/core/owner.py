@@ -20,6 +20,7 @@ from provisioner.core.instance import InstanceState, InstanceTrigger
 from provisioner.core.instance import step as instance_step
 from provisioner.core.intake import want_plan
 from provisioner.core.model import Carrier, DrainKind, EntryState, SupplyEntry
+from provisioner.core.pauses import doubled_s
 from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
@@ -73,11 +74,19 @@ def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings
 def _planned(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
     if now.at >= request.send_by:
         return answers.move_request(draft, request, _T.TOO_LATE, now)
-    if not may_buy(draft.world, request.provider, now, settings):
+    if now.boot_s < waits_until_boot_s(draft.world, request) or not may_buy(
+        draft.world, request.provider, now, settings
+    ):
         return draft
     carrier = Carrier(epoch_of(draft.world, request.provider), view_of(draft.world, request.provider).number)
     bound = evolve(request, carrier=carrier, frames=1, armed=True, mark_epoch=carrier.epoch, sent_at=now.at)
     return answers.move_request(draft, bound, _T.CARRIER_READY, now)
+
+
+def waits_until_boot_s(world: World, request: RequestFact) -> float:
+    """Until when a planned purchase waits because its frame could not be written, by the boot clock; 0 if it need
+    not."""
+    return world.seen.asks.get(request.id, Ask()).next_boot_s
 
 
 def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> bool:
@@ -236,7 +245,7 @@ def _instance(draft: Draft, instance: InstanceFact, now: Moment) -> Draft:
         return draft
     seen = draft.world.seen
     tries = seen.asks.get(instance.id, Ask()).tries
-    pause = min(BOOT_ASK_FIRST_S * 2**tries, BOOT_ASK_MOST_S)
+    pause = doubled_s(BOOT_ASK_FIRST_S, tries, BOOT_ASK_MOST_S)
     wanted = seen.wanted.get(instance.provider, frozenset()) | {instance.provider_id}
     asks = seen.asks.set(instance.id, Ask(tries + 1, now.boot_s + pause))
     draft = draft.see(evolve(seen, wanted=seen.wanted.set(instance.provider, wanted), asks=asks))

@@ -26,6 +26,7 @@ from provisioner.core.ids import digest
 from provisioner.core.intake import want_plan
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Promises
+from provisioner.core.pauses import doubled_s
 from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.request import RequestState
 from provisioner.core.world import ListView, ProcessView, World
@@ -186,7 +187,7 @@ def _ended(view: ProcessView, provider: str, reason: str, now: Moment) -> Proces
     if len(crashes) >= QUARANTINE_AFTER:
         return evolve(moved(view, _T.CRASHED_TOO_OFTEN, now), wait_until_boot_s=now.boot_s + QUARANTINE_S)
     spread = 1 + int(digest("restart", provider, now.seed, length=4), 36) % 20 / 100
-    pause = min(RESTART_FIRST_S * 2 ** (len(crashes) - 1), RESTART_MOST_S) * spread
+    pause = doubled_s(RESTART_FIRST_S, len(crashes) - 1, RESTART_MOST_S) * spread
     trigger = _T.SPAWN_FAILED if view.state is ProcessState.STARTING else _T.ENDED
     return evolve(moved(view, trigger, now), wait_until_boot_s=now.boot_s + pause)
 

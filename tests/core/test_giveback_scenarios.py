@@ -3,7 +3,16 @@
 from attrs import evolve
 
 from provisioner.core.effects import AskReturn, ReadSome, SendRequest, SendReturn
-from provisioner.core.events import ItemWord, Listed, Lost, PushedEntry, RequestAnswered, ReturnAnswered, ReturnWords
+from provisioner.core.events import (
+    ItemWord,
+    Listed,
+    Lost,
+    NotWritten,
+    PushedEntry,
+    RequestAnswered,
+    ReturnAnswered,
+    ReturnWords,
+)
 from provisioner.core.giveback import ReturnState
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import EntryState, Problem, Promises
@@ -202,3 +211,33 @@ def test_a_host_that_left_the_cluster_is_seen_idle_anew_when_it_is_back() -> Non
     assert play.world.instances[host].drain is None
     play.pass_s(61)
     assert play.world.instances[host].drain is not None
+
+
+def test_a_return_that_can_not_be_written_is_tried_at_pauses_and_is_no_failure_of_the_provider() -> None:
+    play, host = joined()
+    say(play, host, EntryState.DRAINED, 7, idle_until_drained(play, host))
+    for _ in range(20):
+        sent = play.take(SendReturn)
+        unwritten = NotWritten("no new calls: the provider closed its stdout")
+        play.event(ReturnAnswered(sent.key, "east", sent.number, sent.return_id, asked=False, outcome=unwritten))
+        assert not play.in_flight(SendReturn)
+        play.pass_s(1)
+    sent = play.take(SendReturn)
+    play.event(ReturnAnswered(sent.key, "east", sent.number, sent.return_id, asked=False, outcome=Lost("cut")))
+    play.pass_s(10)
+    assert play.in_flight(SendReturn), "the first real failure costs the first pause"
+
+
+def test_a_question_about_a_return_that_can_not_be_written_is_asked_at_pauses() -> None:
+    play, host = joined()
+    say(play, host, EntryState.DRAINED, 7, idle_until_drained(play, host))
+    sent = play.take(SendReturn)
+    taken = ReturnWords((ItemWord("i-1", "returning"),))
+    play.event(ReturnAnswered(sent.key, "east", sent.number, sent.return_id, asked=False, outcome=taken))
+    play.pass_s(1)
+    ask = play.take(AskReturn)
+    unwritten = NotWritten("no new calls: the provider closed its stdout")
+    play.event(ReturnAnswered(ask.key, "east", ask.number, ask.return_id, asked=True, outcome=unwritten))
+    assert not play.in_flight(AskReturn)
+    play.pass_s(1)
+    assert play.in_flight(AskReturn)

@@ -14,6 +14,7 @@ from provisioner.core.events import Moment
 from provisioner.core.facts import HealthFact
 from provisioner.core.ids import digest
 from provisioner.core.model import Problem
+from provisioner.core.pauses import doubled_s
 from provisioner.core.settings import BackOff, Settings
 
 WHOLE_PROVIDER = "*"
@@ -112,7 +113,7 @@ def _pause_s(course: Course, failures: int, back_off: BackOff) -> float:
         return AUTH_PROBE_S
     if course is Course.SLOW:
         return max(QUOTA_S, back_off.most_s)
-    return min(back_off.first_s * float(2 ** min(failures - 1, 30)), max(back_off.most_s, back_off.first_s))
+    return doubled_s(back_off.first_s, failures - 1, max(back_off.most_s, back_off.first_s))
 
 
 def _stretch(jitter_text: str, failures: int, back_off: BackOff) -> float:
