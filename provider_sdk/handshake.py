@@ -3,18 +3,23 @@
 Knows what must be true before the first answer; must not know streams, queues or later calls.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from provider_sdk.author import AuthorThreads
+from provider_sdk.config_check import config_faults
 from provider_sdk.contract.codec import encode
+from provider_sdk.contract.errors import FAULT_PATH_CHARS, FAULTS_SENT
 from provider_sdk.contract.messages import InitializeParams, InitializeResult
 from provider_sdk.contract.methods import METHODS
 from provider_sdk.contract.types import LimitFact, ParamFault
 from provider_sdk.contract.words import ErrorClass, Kind
+from provider_sdk.credentials import Credentials
 from provider_sdk.errors import ConfigFault, ContractError, StateError, StateFull, StateLocked
+from provider_sdk.log import Log
 from provider_sdk.notify import Notifier
 from provider_sdk.provider import Opened, Provider, Start
 from provider_sdk.served import checked, read_params
@@ -34,7 +39,9 @@ class Greeting:
     start: Start
 
 
-async def greet(provider: Provider, params: Mapping[str, object], notify: Notifier, threads: AuthorThreads) -> Greeting:
+async def greet(
+    provider: Provider, params: Mapping[str, object], notify: Notifier, threads: AuthorThreads, log: Log
+) -> Greeting:
     """Do the provider's part of `initialize`; raises ContractError, after which the process must end.
 
     The state folder stays locked only if this succeeds.
@@ -45,7 +52,7 @@ async def greet(provider: Provider, params: Mapping[str, object], notify: Notifi
     _lock(state)
     try:
         state_id = _claim(state, asked)
-        start = _start(asked, state, notify)
+        start = _start(asked, state, notify, log)
         opened = await _open(provider, start, threads)
     except BaseException:
         state.unlock()
@@ -104,7 +111,10 @@ def _claim(state: StateFolder, asked: InitializeParams) -> str:
     return state_id
 
 
-def _start(asked: InitializeParams, state: StateFolder, notify: Notifier) -> Start:
+def _start(asked: InitializeParams, state: StateFolder, notify: Notifier, log: Log) -> Start:
+    folder = None if asked.credentials_dir is None else Path(asked.credentials_dir)
+    credentials = Credentials(folder, os.environ)
+    log.hide(credentials.texts)
     return Start(
         cluster=asked.cluster,
         lineage=asked.lineage,
@@ -114,18 +124,25 @@ def _start(asked: InitializeParams, state: StateFolder, notify: Notifier) -> Sta
         mode=asked.mode,
         config=asked.config,
         state=state,
-        credentials_dir=None if asked.credentials_dir is None else Path(asked.credentials_dir),
+        credentials_dir=folder,
         notify=notify,
         frame_bytes=asked.frame_bytes,
         answer_s_max=asked.answer_s_max,
+        credentials=credentials,
+        log=log,
     )
 
 
 async def _open(provider: Provider, start: Start, threads: AuthorThreads) -> Opened:
     try:
+        if provider.config_schema is not None:
+            faults_found = config_faults(provider.config_schema, start.config)
+            if faults_found:
+                raise ConfigFault(faults_found)
         opened = checked(await threads.run(provider.open, start), Opened)
     except ConfigFault as problem:
-        faults = tuple(ParamFault(path, detail[:500]) for path, detail in problem.faults)
+        told = problem.faults[:FAULTS_SENT]
+        faults = tuple(ParamFault(path[:FAULT_PATH_CHARS], detail[:500]) for path, detail in told)
         raise ContractError(ErrorClass.CONFIG, faults=faults) from problem
     except StateError as problem:
         raise ContractError(ErrorClass.TRANSIENT, str(problem)[:500], reason="state") from problem

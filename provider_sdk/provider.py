@@ -5,12 +5,14 @@ Knows the words and promises of the contract; must not know descriptors, frames,
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import ClassVar, TypeAlias, TypeVar
 
 from attrs import Factory, frozen
 
 from provider_sdk.call import Call
+from provider_sdk.config_check import Schema
 from provider_sdk.contract.messages import (
     CancelParams,
     DescribeParams,
@@ -38,16 +40,24 @@ from provider_sdk.contract.messages import (
 from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.types import Report
 from provider_sdk.contract.words import Capability, Health, Kind, Mode
-from provider_sdk.errors import ConfigFault, ContractError, ErrorClass
+from provider_sdk.credentials import Credentials
+from provider_sdk.errors import ConfigFault, ContractError, ErrorClass, NothingMade
+from provider_sdk.lifespan import Lifespan
+from provider_sdk.log import Log
 from provider_sdk.notify import Notifier
 from provider_sdk.state import StateFolder
+from provider_sdk.stdio import write_log
 
 __all__ = [
     "Answer",
     "Call",
     "ConfigFault",
     "ContractError",
+    "Credentials",
     "ErrorClass",
+    "Lifespan",
+    "Log",
+    "NothingMade",
     "Notifier",
     "Opened",
     "Promises",
@@ -65,10 +75,10 @@ Answer: TypeAlias = T | Awaitable[T]
 
 @frozen
 class Start:
-    """What the daemon said in `initialize`, and the two things the SDK lends: the state folder and the notifier.
+    """What the daemon said in `initialize`, and what the SDK lends: state folder, notifier, credentials and log.
 
     `mode` is `serve` or `check`; `config` is the provider's own section, credentials by name only; `credentials_dir`
-    holds the credential files, if there are any.
+    holds the credential files, if there are any: `credentials` reads them, and variables, by name.
     """
 
     cluster: str
@@ -83,6 +93,8 @@ class Start:
     notify: Notifier
     frame_bytes: int
     answer_s_max: int
+    credentials: Credentials = Factory(lambda: Credentials(None, {}))
+    log: Log = Factory(lambda: Log(write_log))
 
 
 @frozen
@@ -108,10 +120,21 @@ class Provider(ABC):
     checks_fence: ClassVar[bool] = False
     """True is the vow that `call.check_fence()` stands right before *every* far-side change: then a failure before the
     first check is answered with `not_made` instead of `unknown`."""
+    config_schema: ClassVar[Schema | None] = None
+    """A JSON Schema of the provider's own section, or its file: then faults are told before `open` is called."""
 
     def open(self, start: Start) -> Answer[Opened]:
         """Read configuration and records, change nothing at the far side (HS-5); raises ConfigFault with all faults."""
         return Opened()
+
+    def lifespan(self, start: Start) -> Lifespan:
+        """What is held open while calls are served: a context manager, `async` or plain, entered after `open`.
+
+        Sessions and background tasks live here. It is left after the last call of an orderly end, within a second; a
+        background task that fails ends the process as a crash. A far side that is down must not keep it from being
+        entered (HS-4), which may take 45 s.
+        """
+        return nullcontext()
 
     @abstractmethod
     def describe(self, params: DescribeParams) -> Answer[DescribeResult]:

@@ -14,6 +14,8 @@ from types import FrameType
 import trio
 from attrs import frozen
 
+from provider_sdk.handshake import EXIT_CRASH
+from provider_sdk.log import Form
 from provider_sdk.provider import Provider
 from provider_sdk.session import Session
 from provider_sdk.stages import Ending
@@ -26,6 +28,8 @@ EXIT_NOW_WITHIN_S = 4.0
 """After `exit`, or a refused handshake; the contract allows 5 s (HS-8)."""
 CLOSE_S = 1.0
 CONTRACT_VARIABLE = "PROVISIONER_CONTRACT"
+LOG_VARIABLE = "PROVIDER_LOG"
+"""Set to `json`, the log is lines of JSON; to reach a provider the operator must list it by name."""
 
 
 def _same_input(stream: trio.abc.ReceiveStream) -> trio.abc.ReceiveStream:
@@ -79,7 +83,8 @@ async def _serve(provider: Provider, wiring: Wiring, claimed: Claimed, reaper: R
     def arm(ending: Ending, code: int) -> None:
         reaper.end_within(EXIT_WITHIN_S if ending.lets_calls_finish else EXIT_NOW_WITHIN_S, code)
 
-    session = Session(provider, send, boot_now=boot_now, log=write_log, on_ending=arm)
+    form: Form = "json" if os.environ.get(LOG_VARIABLE) == "json" else "text"
+    session = Session(provider, send, boot_now=boot_now, log=write_log, on_ending=arm, log_form=form)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         # Armed here and not only by the session: a handler that blocks the trio run would keep it from hearing.
@@ -87,7 +92,11 @@ async def _serve(provider: Provider, wiring: Wiring, claimed: Claimed, reaper: R
         session.end_from_anywhere(Ending.TERMINATED)
 
     signal.signal(signal.SIGTERM, on_signal)
-    code = await session.run(receive)
+    try:
+        code = await session.run(receive)
+    except Exception as bug:  # noqa: BLE001 - a background task of the author's; its text may hold a secret
+        session.log.lines(f"provider: ended by a failure\n{''.join(traceback.format_exception(bug))}")
+        return EXIT_CRASH
     if session.may_close:
         await _close(provider, session)
     return code
@@ -98,7 +107,7 @@ async def _close(provider: Provider, session: Session) -> None:
         try:
             await session.threads.run(provider.close)
         except Exception as bug:  # noqa: BLE001 - a foreign method, and nothing is left to be answered
-            write_log(f"provider: close failed\n{''.join(traceback.format_exception(bug))}")
+            session.log.lines(f"provider: close failed\n{''.join(traceback.format_exception(bug))}")
 
 
 def boot_now() -> float:

@@ -4,8 +4,8 @@ Knows the methods and what the SDK vouches for on the author's behalf; must not 
 """
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 from attrs import evolve, frozen
 
@@ -27,6 +27,7 @@ from provider_sdk.dispatch import Method, Params
 from provider_sdk.errors import ContractError
 from provider_sdk.provider import Opened, Provider
 
+P = ParamSpec("P")
 S = TypeVar("S")
 NAMES = {"return": "return_", "list": "list_"}
 """Where the name of a method differs from that on the wire."""
@@ -36,13 +37,14 @@ FAULTS = 1_000
 
 @frozen
 class Owner:
-    """Under whose epoch this process serves, and how a fence is told."""
+    """Under whose epoch this process serves, how a fence is told, and who hears of refused credentials (SC-1)."""
 
     epoch: int
     boot_now: Callable[[], float]
     highest_epoch: Callable[[], int]
     on_superseded: Callable[[], None]
     damage: Callable[[], tuple[str, ...]]
+    on_auth: Callable[[], None]
 
 
 class ResultFault(Exception):
@@ -98,7 +100,7 @@ class Served:
 
     async def ping(self, in_flight: int, queued: int) -> dict[str, Any]:
         """The author's word on the far side, with what the SDK knows: how busy we are, and damaged records (ST-2)."""
-        found = checked(await self._threads.run(self._provider.ping), PingResult)
+        found = checked(await self._run(self._provider.ping), PingResult)
         damage = self._owner.damage()
         if damage:
             detail = f"stored records were unreadable and are set aside: {', '.join(damage)}"[:500]
@@ -134,7 +136,7 @@ class Served:
 
         async def answer(call_id: int, params: Params) -> dict[str, Any]:
             asked = read_params(entry.params, params)
-            return encode(checked(await self._threads.run(method, asked), entry.result))
+            return encode(checked(await self._run(method, asked), entry.result))
 
         return answer
 
@@ -149,12 +151,24 @@ class Served:
                 raise ContractError(ErrorClass.FENCED, "not the epoch of this process", outcome=outcome)
             call.check_start()
             self._refuse_if_damaged(name)
-            found = checked(await self._threads.run(method, asked, call), entry.result)
+            found = checked(await self._run(method, asked, call), entry.result)
             if isinstance(asked, RequestParams | CancelParams):
                 _must_answer(asked, found)
             return encode(found)
 
         return answer
+
+    async def _run(self, method: Callable[P, Awaitable[S] | S], *args: P.args, **kwargs: P.kwargs) -> S:
+        """The author's method; where it says `auth`, as an error or as a problem, credentials are read again."""
+        try:
+            found = await self._threads.run(method, *args, **kwargs)
+        except ContractError as refusal:
+            if refusal.error_class is ErrorClass.AUTH:
+                self._owner.on_auth()
+            raise
+        if _says_auth(found):
+            self._owner.on_auth()
+        return found
 
     def _licence(self, call_id: int, name: str, not_after: float) -> Call:
         call = Call(
@@ -186,8 +200,7 @@ class Served:
         for _ in range(STATUS_ROUNDS):
             before = self._held()
             result = checked(
-                await self._threads.run(self._provider.request_status, RequestStatusParams(asked)),
-                RequestStatusResult,
+                await self._run(self._provider.request_status, RequestStatusParams(asked)), RequestStatusResult
             )
             after = self._held()
             settled |= {report.token: _as_held(report, after) for report in result.requests}
@@ -213,6 +226,11 @@ def checked(found: object, shape: type[S]) -> S:
     if not isinstance(found, shape):
         raise ResultFault(f"the method must answer {shape.__name__}, not {type(found).__name__}")
     return found
+
+
+def _says_auth(found: object) -> bool:
+    problems = (*getattr(found, "problems", ()), getattr(found, "problem", None))
+    return any(isinstance(each, Problem) and each.error_class is ErrorClass.AUTH for each in problems)
 
 
 def token_key(token: str) -> str:

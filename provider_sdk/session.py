@@ -31,6 +31,8 @@ from provider_sdk.dispatch import Dispatcher, Method, Params
 from provider_sdk.errors import ContractError, StateError
 from provider_sdk.handshake import EXIT_ORDERLY, Greeting, exit_code_after, greet
 from provider_sdk.hints import send_hints
+from provider_sdk.lifespan import OPEN_S, HeldOpen
+from provider_sdk.log import Form, Log
 from provider_sdk.notify import Notifier
 from provider_sdk.provider import Provider
 from provider_sdk.served import Owner, Served, checked, keys_of, read_params
@@ -38,8 +40,10 @@ from provider_sdk.stages import Ending, Stage, refusal
 from provider_sdk.writer import FrameWriter
 
 READ_BYTES = 65_536
-FINISH_S = 7.5
+FINISH_S = 6.5
 """How long running calls may still finish after the end of input or SIGTERM; the whole process has 10 s (HS-9)."""
+LEAVE_S = 1.0
+"""How long the author's lifespan may take to be left at an orderly end."""
 OPEN_TASKS = 4_096
 """Frames being worked on or answered at once; beyond it reading pauses until one is done."""
 JUNK_LOGGED = 20
@@ -54,8 +58,8 @@ class _Call:
 class Session:
     """Speaks for one provider over one pair of streams, from the first frame to the exit code.
 
-    `boot_now` gives CLOCK_BOOTTIME seconds; `log` takes lines for stderr; `on_ending` is told once, with the exit
-    code, that the end has begun.
+    `boot_now` gives CLOCK_BOOTTIME seconds; `log` takes lines for stderr, which are made in the form `log_form`;
+    `on_ending` is told once, with the exit code, that the end has begun.
     """
 
     def __init__(
@@ -66,18 +70,21 @@ class Session:
         boot_now: Callable[[], float],
         log: Callable[[str], None],
         on_ending: Callable[[Ending, int], None] = lambda ending, code: None,
+        log_form: Form = "text",
     ) -> None:
         self._provider = provider
         self._boot_now = boot_now
-        self._log = log
+        self.log = Log(log, form=log_form)
+        self._log = self.log.lines
         self._on_ending = on_ending
-        self._writer = FrameWriter(send, log)
+        self._writer = FrameWriter(send, self._log)
         self.threads = AuthorThreads()
         self._admission = Admission(slots=1)
         self._notifier = Notifier()
         self._stage = Stage.NEW
         self._greeting: Greeting | None = None
         self._served: Served | None = None
+        self._lifespan: HeldOpen | None = None
         self._dispatcher = self._dispatch({"initialize": self._initialize})
         self._calls: dict[int, _Call] = {}
         self._tasks = 0
@@ -97,6 +104,7 @@ class Session:
             nursery.start_soon(lambda: send_hints(self._notifier, self._writer, soon=self._soon, log=self._log))
             await self._read(receive)
             await self._wind_up()
+            await self._leave_lifespan()
             nursery.cancel_scope.cancel()
         return self._exit_code
 
@@ -272,8 +280,29 @@ class Session:
         self._notifier.greeted()
 
     async def _initialize(self, call_id: int, params: Params) -> dict[str, Any]:
-        self._greeting = await greet(self._provider, params, self._notifier, self.threads)
-        return self._greeting.result
+        greeting = await greet(self._provider, params, self._notifier, self.threads, self.log)
+        try:
+            await self._enter_lifespan(greeting)
+        except BaseException:
+            greeting.start.state.unlock()
+            raise
+        self._greeting = greeting
+        return greeting.result
+
+    async def _enter_lifespan(self, greeting: Greeting) -> None:
+        held = HeldOpen(self._provider.lifespan(greeting.start), self.threads)
+        if self._nursery is not None:
+            with trio.move_on_after(OPEN_S):
+                await self._nursery.start(held.run)
+                self._lifespan = held
+        if self._lifespan is None:
+            raise ContractError(ErrorClass.TRANSIENT, f"the provider's lifespan did not begin within {OPEN_S:.0f} s")
+
+    async def _leave_lifespan(self) -> None:
+        # Under a call that still runs nothing is taken away: it is cut off with the rest.
+        if self._lifespan is not None and not self._admission.running:
+            with trio.move_on_after(LEAVE_S):
+                await self._lifespan.end()
 
     def _serve(self, greeting: Greeting) -> None:
         start, calls = greeting.start, greeting.opened.promises.calls
@@ -283,6 +312,7 @@ class Session:
             highest_epoch=lambda: start.state.highest_epoch(start.lineage),
             on_superseded=lambda: self.end_from_anywhere(Ending.SUPERSEDED),
             damage=start.state.damage,
+            on_auth=start.credentials.refused,
         )
         self._served = Served(self._provider, greeting.opened, owner, self.threads, self._admission.held)
         self._dispatcher = self._dispatch({**self._served.methods, "ping": self._ping, "shutdown": self._shutdown})

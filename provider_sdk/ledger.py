@@ -1,0 +1,379 @@
+"""The intent ledger: lifts a provider whose far side knows no tokens to `at_most_once` (clauses ST-1, ST-2, ST-6).
+
+Knows what must be on disk before and after each far-side call; must not know the far side, nor the wire.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
+from types import TracebackType
+from typing import Any
+
+import orjson
+from attrs import evolve
+
+from provider_sdk.call import Call
+from provider_sdk.contract.codec import encode
+from provider_sdk.contract.errors import outcome_of
+from provider_sdk.contract.messages import (
+    AskedRequest,
+    CancelParams,
+    ForgetParams,
+    ForgetResult,
+    RequestParams,
+    RequestStatusParams,
+    RequestStatusResult,
+    ReturnItem,
+    ReturnParams,
+)
+from provider_sdk.contract.shape import BadShape
+from provider_sdk.contract.types import Instance, Problem, Report
+from provider_sdk.contract.words import ErrorClass, Outcome
+from provider_sdk.errors import ContractError
+from provider_sdk.journal import Journal
+from provider_sdk.orders import (
+    GiveBack,
+    Order,
+    Stage,
+    give_back_from,
+    give_back_record,
+    order_from,
+    record_of,
+    with_instances,
+)
+from provider_sdk.state import StateFolder
+
+KEEP_S = 604_800
+"""How long a final report is kept without `forget`: the weakest value of the promise `memory.keep_s`."""
+COMPACT_AT = 1_000
+"""Superseded records at which the file is written anew when it is opened."""
+_OUTSIDE_CONTENT = ("epoch", "not_after")
+
+
+def content_of(params: RequestParams) -> str:
+    """The digest by which a repeated purchase is told from another one under the same token (clause RQ-1)."""
+    content = {name: value for name, value in encode(params).items() if name not in _OUTSIDE_CONTENT}
+    return sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+class Purchase:
+    """One purchase while its call runs, or while it is looked into later; what it says is on disk when it returns."""
+
+    def __init__(self, ledger: "Ledger", order: Order, *, new: bool) -> None:
+        self._ledger = ledger
+        self._token = order.token
+        self._request_id = order.request_id
+        self.new = new
+        """Whether this call is the first under its token: only then may anything be bought."""
+
+    @property
+    def order(self) -> Order:
+        """What the ledger holds of it now."""
+        return self._ledger.order(self._token)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What was settled before the first far-side call; the same at each repetition (RQ-3)."""
+        return self.order.details
+
+    @property
+    def report(self) -> Report:
+        """The answer, as of now."""
+        return self.order.report(self._request_id)
+
+    def saw(self, *instances: Instance) -> None:
+        """These exist under this token (or have changed); to be said as soon as an id is known."""
+        self._ledger.change(self._token, lambda order: with_instances(order, instances))
+
+    def taken(self) -> None:
+        """The far side has it and goes on by itself: `pending`, also after a crash."""
+        self._ledger.close(self._token, Stage.TAKEN)
+
+    def made(self, *problems: Problem) -> None:
+        """No further unit will ever come; `problems` say why units are missing. Without any instance: `not_made`."""
+        self._ledger.close(self._token, Stage.MADE if self.order.instances else Stage.NOT_MADE, problems)
+
+    def not_made(self, *problems: Problem) -> None:
+        """Nothing was made and nothing ever will be."""
+        self._ledger.close(self._token, Stage.NOT_MADE, problems)
+
+
+class PurchaseScope:
+    """The `with` around a purchase; it may swallow a refusal, so the report is returned after it, never inside."""
+
+    def __init__(self, inner: AbstractContextManager[Purchase]) -> None:
+        self._inner = inner
+
+    def __enter__(self) -> Purchase:
+        return self._inner.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        return bool(self._inner.__exit__(kind, raised, trace))
+
+
+class Ledger:
+    """Purchases and give-backs in one journal of the state folder; open it in `Provider.open`. Safe from any thread.
+
+    Every method that changes something returns when the change is durable, or raises StateFull and has changed
+    nothing. With it a provider may promise token.replay `at_most_once`, memory.where `state_dir` and mark.kept
+    `own_records`.
+    """
+
+    def __init__(
+        self,
+        folder: StateFolder,
+        name: str = "ledger.jsonl",
+        *,
+        keep_s: float = KEEP_S,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._name = name
+        self._journal = Journal(folder, name)
+        self._keep_s = keep_s
+        self._now = now
+        self._lock = threading.RLock()
+        self._orders: dict[str, Order] = {}
+        self._give_backs: dict[str, GiveBack] = {}
+        self._running: set[str] = set()
+        self._is_whole = False
+
+    def open(self) -> None:
+        """Read everything; raises StateUnreadable (the file is set aside, and nothing may be bought), StateFull."""
+        records = self._journal.open()
+        for record in records:
+            self._read(record)
+        self._is_whole = not self._folder.damage()
+        self._compact(len(records))
+
+    def close_file(self) -> None:
+        """Let go of the file."""
+        self._journal.close()
+
+    # Purchases.
+
+    def purchase(self, params: RequestParams, call: Call, details: Mapping[str, Any] | None = None) -> "PurchaseScope":
+        """Around everything a `request` does; return `purchase.report` after it, not inside.
+
+        If `purchase.new` is False, buy nothing and answer `purchase.report`. Else the intent and `details` are on disk
+        by now: ask `call.check_fence()` before each far-side call, say `saw`, `made` or `not_made`; said neither, the
+        purchase counts as `taken`. What is raised inside before the first fence, and a ContractError that says
+        `not_made`, ends it as that; any other failure leaves it `unknown`. After units were seen a ContractError is
+        swallowed, and the report tells (RQ-4). Raises `token_conflict` for another content under the same token.
+        """
+        return PurchaseScope(self._purchase(params, call, details or {}))
+
+    def status(
+        self, params: RequestStatusParams, present: Callable[[Order], Order] | None = None
+    ) -> RequestStatusResult:
+        """Reports on purchases, `present` (if given) bringing each order's instances up to date first.
+
+        A token never heard of is closed for ever, so that `not_made` stays true; with damaged records it is `unknown`.
+        """
+        return RequestStatusResult(tuple(self._report(asked, present) for asked in params.requests))
+
+    def cancel(self, params: CancelParams) -> Report:
+        """Note that no further unit is wanted; a token never seen is closed for ever (CN-3).
+
+        The provider then asks its far side and says `made` or `not_made` by `find(token)`.
+        """
+        with self._lock:
+            order = self._orders.get(params.token)
+            if order is None:
+                self._tombstone(params.token, params.request_id)
+            elif not order.is_final:
+                self.change(params.token, lambda found: evolve(found, cancelling=True))
+            return self._as_of_now(self._orders[params.token]).report(params.request_id)
+
+    def forget(self, params: ForgetParams) -> ForgetResult:
+        """Drop give-backs, and of purchases what is not needed to never buy their tokens again."""
+        with self._lock:
+            for token in params.tokens:
+                order = self._orders.get(token)
+                if order is not None and not order.forgotten:
+                    told = evolve(order, forgotten=True)
+                    self._store(told.shrunk() if told.may_shrink(0) else told)
+            for return_id in params.returns:
+                if return_id in self._give_backs:
+                    self._journal.append({"forgot": return_id})
+                    del self._give_backs[return_id]
+        return ForgetResult()
+
+    def find(self, token: str) -> Purchase | None:
+        """A purchase to look into: to say `saw`, `made` or `not_made` when the far side has shown what became of it."""
+        order = self._orders.get(token)
+        return None if order is None else Purchase(self, order, new=False)
+
+    def order(self, token: str) -> Order:
+        """What is known of a token; KeyError if nothing."""
+        return self._orders[token]
+
+    def orders(self) -> tuple[Order, ...]:
+        """All orders, oldest first."""
+        with self._lock:
+            return tuple(self._orders.values())
+
+    def open_orders(self) -> tuple[Order, ...]:
+        """The orders without a final outcome."""
+        return tuple(order for order in self.orders() if not order.is_final)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Every instance that is still held, as last seen."""
+        return tuple(each for order in self.orders() for each in order.instances)
+
+    # Give-backs.
+
+    def give_back(self, params: ReturnParams) -> GiveBack:
+        """Note a give-back before it is begun; the same one again is noted once."""
+        with self._lock:
+            known = self._give_backs.get(params.return_id)
+            if known is None or known.items != params.items:
+                known = GiveBack(params.return_id, params.items, self._now())
+                self._journal.append(give_back_record(known))
+                self._give_backs[params.return_id] = known
+            return known
+
+    def given_back(self, return_id: str) -> tuple[ReturnItem, ...] | None:
+        """The items of a give-back, None if it is not known (then the daemon sends it again)."""
+        found = self._give_backs.get(return_id)
+        return None if found is None else found.items
+
+    # For Purchase.
+
+    def change(self, token: str, step: Callable[[Order], Order]) -> None:
+        """Write what `step` makes of the order."""
+        with self._lock:
+            before = self._orders[token]
+            after = step(before)
+            if after != before:
+                self._store(after)
+
+    def close(self, token: str, stage: Stage, problems: Iterable[Problem] = ()) -> None:
+        """Bring a purchase to a stage; a final one never changes (clause RP-1)."""
+        with self._lock:
+            order = self._orders[token]
+            if order.is_final:
+                return
+            told = (*order.problems, *problems)
+            self._store(evolve(order, stage=stage, at=self._now(), problems=told[-100:]))
+
+    # Inside.
+
+    @contextmanager
+    def _purchase(self, params: RequestParams, call: Call, details: Mapping[str, Any]) -> Iterator[Purchase]:
+        purchase = self._enter(params, details)
+        if not purchase.new:
+            yield purchase
+            return
+        try:
+            yield purchase
+            if purchase.order.stage is Stage.BEGUN:
+                purchase.taken()
+        except ContractError as refusal:
+            if not self._swallows(purchase, call, refusal):
+                raise
+        except BaseException:
+            if not call.begun:
+                purchase.not_made(Problem(ErrorClass.INTERNAL))
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(params.token)
+
+    def _enter(self, params: RequestParams, details: Mapping[str, Any]) -> Purchase:
+        content = content_of(params)
+        with self._lock:
+            known = self._orders.get(params.token)
+            if known is not None:
+                if known.content not in (None, content):
+                    raise ContractError(ErrorClass.TOKEN_CONFLICT, "this token has bought something else")
+                return Purchase(self, known, new=False)
+            order = Order(
+                token=params.token,
+                request_id=params.request_id,
+                stage=Stage.BEGUN,
+                at=self._now(),
+                content=content,
+                template=params.template,
+                units=params.units,
+                details={**details, "mark": encode(params.mark)},
+            )
+            self._store(order)
+            self._running.add(params.token)
+            return Purchase(self, order, new=True)
+
+    def _swallows(self, purchase: Purchase, call: Call, refusal: ContractError) -> bool:
+        stated = refusal.data.outcome
+        nothing = outcome_of(refusal.data) is Outcome.NOT_MADE or (stated is None and not call.begun)
+        problem = Problem(
+            refusal.error_class,
+            scope=refusal.data.scope,
+            retry_after_s=refusal.data.retry_after_s,
+            reason=refusal.data.reason,
+            detail=refusal.data.detail,
+            limit=refusal.data.limit,
+        )
+        if purchase.order.instances:
+            if nothing:
+                purchase.made(problem)
+            return True
+        if nothing:
+            purchase.not_made(problem)
+            refusal.data = evolve(refusal.data, outcome=Outcome.NOT_MADE)
+        return False
+
+    def _report(self, asked: AskedRequest, present: Callable[[Order], Order] | None) -> Report:
+        with self._lock:
+            order = self._orders.get(asked.token)
+            if order is None and not self._is_whole:
+                return Report(asked.request_id, asked.token, Outcome.UNKNOWN, ())
+            if order is None:
+                order = self._tombstone(asked.token, asked.request_id)
+        if present is not None and order.template is not None:
+            seen = present(order).instances
+            self.change(asked.token, lambda found: with_instances(found, seen))
+        return self._as_of_now(self._orders[asked.token]).report(asked.request_id)
+
+    def _as_of_now(self, order: Order) -> Order:
+        running = order.token in self._running and order.stage is Stage.BEGUN
+        return evolve(order, stage=Stage.TAKEN) if running else order
+
+    def _tombstone(self, token: str, request_id: str) -> Order:
+        order = Order(token, request_id, Stage.NOT_MADE, self._now())
+        self._store(order)
+        return order
+
+    def _store(self, order: Order) -> None:
+        self._journal.append(record_of(order))
+        self._orders[order.token] = order
+
+    def _read(self, record: Any) -> None:
+        try:
+            match record:
+                case {"order": str(token)}:
+                    self._orders[token] = order_from(token, dict(record))
+                case {"return": str(return_id)}:
+                    self._give_backs[return_id] = give_back_from(return_id, dict(record))
+                case {"forgot": str(return_id)}:
+                    self._give_backs.pop(return_id, None)
+                case _:
+                    raise ValueError("of no known kind")
+        except (KeyError, TypeError, ValueError, BadShape) as problem:
+            self._journal.close()
+            raise self._folder.set_aside(self._name, "holds a record that makes no sense") from problem
+
+    def _compact(self, records: int) -> None:
+        """Write the file anew once enough of it is superseded; what is old and final leaves its token behind."""
+        older_than = self._now() - self._keep_s
+        kept = {
+            token: order.shrunk() if order.may_shrink(older_than) else order for token, order in self._orders.items()
+        }
+        fresh = {name: found for name, found in self._give_backs.items() if found.at >= older_than}
+        if records - len(kept) - len(fresh) < COMPACT_AT:
+            return
+        self._orders, self._give_backs = kept, fresh
+        self._journal.rewrite([*map(record_of, kept.values()), *map(give_back_record, fresh.values())])
