@@ -11,9 +11,9 @@ from provisioner.core import request as request_life
 from provisioner.core.effects import AskRequest, Effect, SendReturn
 from provisioner.core.events import LateAnswer, Listed
 from provisioner.core.evolve import Draft
-from provisioner.core.facts import RequestFact
+from provisioner.core.facts import EpochFact, RequestFact
 from provisioner.core.lives import Arc
-from provisioner.core.owed import Owed
+from provisioner.core.owed import Owed, owed
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.runtime import engine
 
@@ -65,10 +65,9 @@ def nameless_things_are_none_of_ours(patch: pytest.MonkeyPatch) -> None:
 
 def effect_dropped(kind: type) -> Plant:
     """An effect of this kind is owed and never begun."""
-    real = engine.owed
 
     def without(*args: Any) -> Owed:
-        found = real(*args)
+        found = owed(*args)
         kept: tuple[Effect, ...] = tuple(e for e in found.effects if not isinstance(e, kind))
         return evolve(found, effects=kept)
 
@@ -122,8 +121,7 @@ def late_yes_ignored(patch: pytest.MonkeyPatch) -> None:
 
 def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
     """A start acts under an epoch above the one it has written."""
-    real = decide.EpochFact
-    patch.setattr(decide, "EpochFact", lambda epoch, holder: real(max(1, epoch - 1), holder))
+    patch.setattr(decide, "EpochFact", lambda epoch, holder: EpochFact(max(1, epoch - 1), holder))
 
 
 def landed_is_forgotten(patch: pytest.MonkeyPatch) -> None:

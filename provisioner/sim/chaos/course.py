@@ -27,10 +27,10 @@ from provisioner.core.settings import (
     SqliteController,
 )
 from provisioner.runtime.engine import Engine, FactsUnwritable, Push
-from provisioner.sim.chaos import judge
+from provisioner.sim.chaos import judge, post
 from provisioner.sim.chaos.far_side import FarSide
+from provisioner.sim.chaos.frames import Frames
 from provisioner.sim.chaos.history import FAULTS_S, Fault, History, Strike
-from provisioner.sim.chaos.post import Post
 from provisioner.sim.chaos.provider import Behaviour
 from provisioner.sim.chaos.source import NAME, Source
 from provisioner.sim.chaos.stage import STARTED_AT, Crashed, Daemon, Silence, Stage, WallClock
@@ -102,7 +102,7 @@ class _Course:
     stage: Stage = field(init=False)
     link: StruckLink = field(init=False)
     clouds: dict[str, FarSide] = field(init=False)
-    posts: dict[str, Post] = field(init=False)
+    ways: dict[str, Frames] = field(init=False)
     source: Source = field(init=False)
     nursery: trio.Nursery = field(init=False)
     found: dict[tuple[str, str], Violation] = field(factory=dict)
@@ -116,7 +116,7 @@ class _Course:
         self.stage.on_death, self.stage.before_each = self._on_death, self._look
         self.link = StruckLink(self.stage)
         self.clouds = {s.name: FarSide(s) for s in history.suppliers}
-        self.posts = {name: Post(self.stage, Behaviour(cloud)) for name, cloud in self.clouds.items()}
+        self.ways = {name: Frames(self.stage, Behaviour(cloud)) for name, cloud in self.clouds.items()}
         self.source = Source(sorted(history.work, key=lambda w: w.at_s), STARTED_AT)
 
     # --- the daemon
@@ -147,12 +147,12 @@ class _Course:
         strike = self.stage.passes(Fault.CRASH_DURING_FOLD)
         if strike is not None:
             raise Crashed(str(0.5 + strike.size * 20))
-        self.posts[effect.provider].begin(holder[0], effect)
+        post.begin(self.ways[effect.provider], holder[0], effect)
 
     def _on_death(self, daemon: Daemon, pause_s: float) -> None:
         self.stage.say(f"daemon {daemon.number} is dead")
-        for post in self.posts.values():
-            post.daemon_died(daemon)
+        for frames in self.ways.values():
+            frames.daemon_died(daemon)
         self.stage.after(pause_s, self._start_daemon)
 
     # --- the source
@@ -185,27 +185,27 @@ class _Course:
         if self.stage.now_s() < FAULTS_S and _ACTS[strike.fault](self, strike):
             self.stage.hit(strike.fault)
 
-    def _any_post(self, strike: Strike) -> Post:
-        posts = list(self.posts.values())
-        return posts[int(strike.size * 1000) % len(posts)]
+    def _any_way(self, strike: Strike) -> Frames:
+        ways = list(self.ways.values())
+        return ways[int(strike.size * 1000) % len(ways)]
 
     def crash_provider(self, strike: Strike) -> bool:
         """A provider's process is killed."""
-        post = self._any_post(strike)
-        if post.process is None or not post.process.is_there:
+        frames = self._any_way(strike)
+        if frames.process is None or not frames.process.is_there:
             return False
         daemon = self.stage.daemon
-        post.end_process("killed", daemon if daemon is not None and daemon.is_alive else None)
+        frames.end_process("killed", daemon if daemon is not None and daemon.is_alive else None)
         return True
 
     def quiet(self, strike: Strike) -> bool:
         """A provider does not answer ping, and does again later."""
-        post = self._any_post(strike)
-        process, daemon = post.process, self.stage.daemon
+        frames = self._any_way(strike)
+        process, daemon = frames.process, self.stage.daemon
         if process is None or daemon is None or not process.is_there or not process.has_input:
             return False
-        self.stage.tell(daemon, HealthSeen(post.name, process.number, "quiet"), is_outcome=False)
-        heard = HealthSeen(post.name, process.number, "ok")
+        self.stage.tell(daemon, HealthSeen(frames.name, process.number, "quiet"), is_outcome=False)
+        heard = HealthSeen(frames.name, process.number, "ok")
         self.stage.after(5 + strike.size * 20, lambda: self.stage.tell(daemon, heard, is_outcome=False))
         return True
 
@@ -222,11 +222,11 @@ class _Course:
 
     def hint(self, strike: Strike) -> bool:
         """A provider says that something has changed."""
-        post, daemon = self._any_post(strike), self.stage.daemon
-        if post.process is None or daemon is None or not post.process.is_there or not post.process.has_input:
+        frames, daemon = self._any_way(strike), self.stage.daemon
+        if frames.process is None or daemon is None or not frames.process.is_there or not frames.process.has_input:
             return False
         what = ("instances",) if strike.size < 0.5 else ("description",)
-        self.stage.tell(daemon, ProviderHinted(post.name, post.process.number, what), is_outcome=False)
+        self.stage.tell(daemon, ProviderHinted(frames.name, frames.process.number, what), is_outcome=False)
         return True
 
     def jump(self, strike: Strike) -> bool:
@@ -286,7 +286,7 @@ class _Course:
 
     def _is_it_over(self) -> None:
         world, now_s = self.stage.world(), self.stage.now_s()
-        over = world is not None and not self.posts_busy() and judge.settled(world, self.clouds, now_s)
+        over = world is not None and not self._is_under_way() and judge.settled(world, self.clouds, now_s)
         if over or now_s > MOST_S:
             self.stage.is_over = True
             if world is not None:
@@ -296,8 +296,7 @@ class _Course:
         else:
             self.stage.after(LOOK_S, self._is_it_over)
 
-    def posts_busy(self) -> bool:
-        """Whether something is still under way at a far side."""
+    def _is_under_way(self) -> bool:
         return any(c.under_way for c in self.clouds.values())
 
     def verdict(self) -> Verdict:

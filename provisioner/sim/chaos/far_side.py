@@ -11,7 +11,10 @@ from provisioner.sim.chaos.history import Supplier
 
 @define(eq=False)
 class Thing:
-    """One machine the cloud has made; it costs money from `made_s` until `gone_s`."""
+    """One machine the cloud has made; it costs money from `made_s` until `leaves_s`.
+
+    `recorded` is whether its provider knows it as one of its own, `named` whether a daemon was told of it by name.
+    """
 
     id: str
     token: str
@@ -20,6 +23,7 @@ class Thing:
     runs_s: float
     leaves_s: float | None = None
     reclaimed: bool = False
+    recorded: bool = False
     named: bool = False
 
     def lives(self, now_s: float) -> bool:

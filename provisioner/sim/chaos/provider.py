@@ -5,7 +5,7 @@ It speaks the core's words instead of frames. It must not know what befalls the 
 
 from attrs import define, field
 
-from provisioner.core.events import ItemWord, Report, ReturnWords, SeenInstance, SeenMark
+from provisioner.core.events import ItemWord, Listed, Report, ReturnWords, SeenInstance, SeenMark
 from provisioner.core.facts import RequestFact, ReturnFact
 from provisioner.core.model import Kind, Per, Price, Problem, Template
 from provisioner.sim.chaos.far_side import FarSide, Thing
@@ -138,7 +138,7 @@ class Behaviour:
 
     def _report(self, request: RequestFact, made: list[Thing], now_s: float, *, is_final: bool) -> Report:
         for thing in made:
-            thing.named = True
+            thing.recorded = True
         missing = request.units - len(made)
         problems = (Problem("no_capacity", units=missing),) if missing and is_final else ()
         outcome = "unknown" if not is_final else "made" if made else "not_made"
@@ -169,10 +169,9 @@ class Behaviour:
         supplier = self.far.supplier
         found = []
         for thing in self.far.things.values():
-            is_known = thing.named or supplier.promises.list_covers == "far_side"
+            is_known = thing.recorded or supplier.promises.list_covers == "far_side"
             is_shown = thing.lives(now_s) or (supplier.lists_gone and now_s < (thing.leaves_s or 0.0) + 300.0)
             if is_known and is_shown and thing.visible_s <= now_s:
-                thing.named = thing.named or supplier.promises.mark_kept == "far_side"
                 found.append(self.shown(thing, now_s))
         return tuple(found)
 
@@ -182,6 +181,18 @@ class Behaviour:
         found = [t for t in seen if t.lives(now_s) or self.far.supplier.lists_gone]
         there = {t.id for t in found}
         return tuple(self.shown(t, now_s) for t in found), tuple(r for r in refs if r not in there)
+
+    def was_told(self, outcome: object) -> None:
+        """A daemon has this answer: what it names is known by name, on a list only by its mark."""
+        match outcome:
+            case Report(instances=seen):
+                told = seen
+            case Listed(instances=seen):
+                told = tuple(s for s in seen if s.mark is not None)
+            case _:
+                told = ()
+        for one in told:
+            self.far.things[one.provider_id].named = True
 
     # --- give-backs
 
