@@ -1,9 +1,49 @@
 """The daemon's log: one line an event on stderr, as text for people on a terminal and as JSON elsewhere. It decides
-nothing."""
+nothing, and it never harms who logs: a reader that is gone or a disk that is full costs lines, not the daemon."""
 
+import json
+import os
 import sys
+from typing import Final
 
 import structlog
+
+__all__ = ["LossyLines", "open_log"]
+
+STDERR: Final = 2
+
+
+class LossyLines:
+    """Writes lines to a descriptor; those that can't be written are counted, and the count is the next line that can.
+
+    Not through sys.stderr: what its buffer could not get rid of would be tried again at the end of the process and
+    spoil its exit status.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lost = 0
+        self._is_torn = False
+
+    def msg(self, message: str) -> None:
+        """Writes one line, or counts it as lost."""
+        if self._lost and self._write(json.dumps({"event": "log_lines_lost", "lines": self._lost, "level": "warning"})):
+            self._lost = 0
+        if self._lost or not self._write(message):
+            self._lost += 1
+
+    debug = info = warning = error = critical = msg
+
+    def _write(self, line: str) -> bool:
+        begins = "\n" if self._is_torn else ""
+        left = f"{begins}{line}\n".encode(errors="backslashreplace")
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+                self._is_torn = bool(left)
+        except OSError:
+            return False
+        return True
 
 
 def open_log(*, verbose: bool) -> structlog.stdlib.BoundLogger:
@@ -13,7 +53,7 @@ def open_log(*, verbose: bool) -> structlog.stdlib.BoundLogger:
         structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else structlog.processors.JSONRenderer()
     )
     logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
+        LossyLines(STDERR),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -57,12 +57,13 @@ class Daemon:
         """Writes the configuration; JSON is YAML."""
         self.config.write_text(json.dumps(settings, indent=1))
 
-    def launch(self) -> "subprocess.Popen[bytes]":
-        """Starts it and waits for nothing."""
+    def launch(self, log: int | None = None) -> "subprocess.Popen[bytes]":
+        """Starts it and waits for nothing; its log goes to a descriptor, or to a file."""
         command = [*self.wrapper, sys.executable, "-m", "provisioner", "run", "-c", str(self.config)]
-        with (self.folder / "daemon.log").open("ab") as log:
+        with (self.folder / "daemon.log").open("ab") as file:
+            out = file.fileno() if log is None else log
             self.child = subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, MARK: str(self.folder)}, stdout=log, stderr=log
+                command, cwd=ROOT, env={**os.environ, MARK: str(self.folder)}, stdout=out, stderr=out
             )
         return self.child
 

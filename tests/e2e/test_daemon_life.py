@@ -1,6 +1,8 @@
 """A daemon with things in its hands: a rival, an end in order, a configuration that forgets what it still owns."""
 
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -116,3 +118,18 @@ def test_a_faulty_or_forgetful_configuration_touches_nothing_and_the_right_one_g
     daemon.configure(settings({"east": east}))
     daemon.start()
     assert [p["provider"] for p in daemon.rest.get("/v1/providers")["providers"]] == ["east"]
+
+
+def test_a_daemon_whose_log_nobody_reads_any_more_goes_on_and_ends_in_order(daemon: Daemon) -> None:
+    daemon.configure(settings({"east": cloud()}))
+    reading, writing = os.pipe()
+    daemon.launch(log=writing)
+    os.close(writing)
+    wait_until("it is ready", lambda: daemon.provider("east")["ready"])
+    os.close(reading)
+    # Each of these has its line in the log: the end of a provider, its new start, the end of the daemon.
+    first = daemon.signal_provider("east", signal.SIGKILL)
+    wait_until("another process serves", lambda: daemon.provider("east")["pid"] not in (None, first))
+    wait_until("it is ready again", lambda: daemon.provider("east")["ready"])
+    assert daemon.stop() == 0
+    assert daemon.processes == []
