@@ -36,13 +36,14 @@ class Offer:
 
     `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and
     `once_nanos` each purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority,
-    higher first. `held_most` bounds the units held of the template,
-    `held_when_read` is what its description has counted of ours. `limits` are shared ceilings by name; `serial`:
+    higher first. `held_most` bounds the units held of the template, `held_when_read` is what its description counted of
+    ours. `said_price` is the provider's own word, the cap it can check. `limits` are shared ceilings by name; `serial`:
     one purchase of the provider at a time.
     """
 
     provider: str
     template: Template
+    said_price: Price | None
     traits: Traits
     rank: tuple[int, int]
     consumers: tuple[str, ...] | None
@@ -147,6 +148,7 @@ def _offers_of(
         yield Offer(
             provider=entry.name,
             template=template,
+            said_price=described.price,
             traits=traits,
             rank=(-entry.priority, -template.priority),
             consumers=None if override is None else override.consumers,

@@ -223,7 +223,7 @@ def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
             consumer=buy.consumer,
             shares=shares,
             terms=terms,
-            price_cap=price,
+            price_cap=offer.said_price,
             reserve_nanos=0 if price is None else reserve_nanos(template.kind, terms, price, units),
             reason=Reason(Why.CHEAPEST, f"{template.template} of {offer.provider}"),
             rejected=buy.rejected,

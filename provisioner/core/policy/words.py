@@ -12,7 +12,7 @@ from provisioner.core.world import LineStatus
 @frozen
 class Purchase:
     """One purchase to plan: `units` in the template's unit, for these shares, on these terms; the money it may cost
-    at worst.
+    at worst. `price_cap` is in the provider's own words, None where it states no price.
     """
 
     provider: str

@@ -189,6 +189,15 @@ def test_lines_of_higher_priority_are_served_first_when_capacity_is_short() -> N
     assert shares_by_line(plan(world(lines, offers={EAST: few}), weighted, NOW).purchases) == {"old": 4}
 
 
+def test_the_cap_that_goes_with_a_purchase_is_the_providers_own_price_whatever_the_operator_says() -> None:
+    said = settings(providers={EAST: provider(EAST, templates=(TemplateOverride(pattern="*", price=usd(0.4)),))})
+    [purchase] = plan(world(demand(line())), said, NOW).purchases
+    assert (purchase.terms.price, purchase.price_cap) == (usd(0.4), usd(1.0))
+    unpriced = described(template(price=None))
+    [purchase] = plan(world(demand(line()), offers={EAST: unpriced}), said, NOW).purchases
+    assert (purchase.terms.price, purchase.price_cap) == (usd(0.4), None)
+
+
 def test_whole_hosts_are_counted_in_hosts() -> None:
     whole = line("hosts", 3, each=(), where=(Constraint("cores", least=4000),))
     found = plan(world(demand(whole)), settings(), NOW)
