@@ -167,24 +167,45 @@ def _weigh_no(
     return answers.move_request(draft, request, answers.no_to_the_rest(request), now, why)
 
 
-def _without(draft: Draft, request: str) -> Map[str, float]:
+def _without(draft: Draft, record: str) -> Map[str, float]:
     found = draft.world.seen.absent_since
-    return found.delete(request) if request in found else found
+    return found.delete(record) if record in found else found
 
 
 def _confirm_returned(
     draft: Draft, giveback: ReturnFact, listed: frozenset[str], read_at: float, promises: Promises, now: Moment
 ) -> Draft:
-    """What a provider that does not observe called returned is gone once a later complete list lacks it."""
+    """What a provider that does not observe called returned is gone once a later complete list lacks it; what it does
+    not find any more, once two lists of the far side lack it that are further apart than the list delay.
+    """
     for item in giveback.items:
         instance = draft.world.live.get(item.instance)
-        if instance is None or item.state != "returned" or item.provider_id in listed:
+        if instance is None:
             continue
-        said_boot_s = now.boot_s - (now.at - (instance.return_accepted_at or now.at))
-        if read_at > said_boot_s + promises.list_delay_s:
+        is_absent = item.provider_id not in listed
+        if item.state == "returned" and is_absent:
+            said_boot_s = now.boot_s - proven_age_s(draft.world, instance.return_accepted_at or now.at, now)
+            is_gone = read_at > said_boot_s + promises.list_delay_s
+        else:
+            is_missed = is_absent and item.state == "not_found" and promises.list_covers == "far_side"
+            draft, is_gone = _missed_twice(draft, instance.id, read_at, promises, is_missed=is_missed)
+        if is_gone:
             draft = prove_gone(draft, instance, InstanceTrigger.RETURN_PROVEN, now)
             draft = draft.touch(Key(FactKind.RETURN, giveback.id))
     return draft
+
+
+def _missed_twice(
+    draft: Draft, instance: str, read_at: float, promises: Promises, *, is_missed: bool
+) -> tuple[Draft, bool]:
+    seen = draft.world.seen
+    first = seen.absent_since.get(instance)
+    if is_missed and first is None:
+        return draft.see(evolve(seen, absent_since=seen.absent_since.set(instance, read_at))), False
+    is_gone = is_missed and first is not None and read_at - first > promises.list_delay_s
+    if is_missed and not is_gone:
+        return draft, False
+    return draft.see(evolve(seen, absent_since=_without(draft, instance))), is_gone
 
 
 def prove_gone(draft: Draft, instance: InstanceFact, trigger: InstanceTrigger, now: Moment) -> Draft:

@@ -115,7 +115,8 @@ class Seen:
     `frames_open` and `frames_closed` are by token: the process number that has the frame, and when the last one
     closed. `wanted` are a
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
-    closed, without it. `unneeded_since` is by instance: since which pass it served no line, without a break.
+    closed, without it; and by instance whose give-back does not find it.
+    `unneeded_since` is by instance: since which pass it served no line, without a break.
     `wall_offset_s` is wall clock less boot clock since `steady_since_boot_s`; `undated` are purchases that were open
     when the wall clock jumped: how old their tokens are is not known any more.
     """

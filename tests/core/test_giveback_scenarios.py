@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from provisioner.core.effects import AskReturn, ReadSome, SendRequest, SendReturn
+from provisioner.core.effects import AskReturn, ReadList, ReadSome, SendRequest, SendReturn
 from provisioner.core.events import (
     ItemWord,
     Listed,
@@ -241,3 +241,33 @@ def test_a_question_about_a_return_that_can_not_be_written_is_asked_at_pauses() 
     assert not play.in_flight(AskReturn)
     play.pass_s(1)
     assert play.in_flight(AskReturn)
+
+
+def test_not_found_is_gone_once_two_lists_of_the_far_side_further_apart_than_their_delay_lack_it_too() -> None:
+    play, host = joined()
+    say(play, host, EntryState.DRAINED, 7, idle_until_drained(play, host))
+    for _ in play.in_flight(ReadList):
+        play.listed("east", machine("i-1", "running"))
+    sent = play.take(SendReturn)
+    missed = ReturnWords((ItemWord("i-1", "not_found"),))
+    play.event(ReturnAnswered(sent.key, "east", sent.number, sent.return_id, asked=False, outcome=missed))
+    play.pass_s(60)
+    play.listed("east")
+    assert play.world.instances[host].state is InstanceState.RETURNING
+    play.pass_s(60)
+    play.listed("east")
+    assert play.world.instances[host].state is InstanceState.GONE
+    assert play.world.returns[sent.return_id].state is ReturnState.RETURNED
+
+
+def test_lists_of_the_providers_own_records_prove_nothing_about_what_it_does_not_find() -> None:
+    play, host = joined(evolve(TRUSTED, list_covers="own_records"))
+    say(play, host, EntryState.DRAINED, 7, idle_until_drained(play, host))
+    sent = play.take(SendReturn)
+    missed = ReturnWords((ItemWord("i-1", "not_found"),))
+    play.event(ReturnAnswered(sent.key, "east", sent.number, sent.return_id, asked=False, outcome=missed))
+    for _ in range(4):
+        for _ in play.in_flight(ReadList):
+            play.listed("east")
+        play.pass_s(60)
+    assert play.world.instances[host].state is InstanceState.RETURNING
