@@ -23,13 +23,13 @@ from provisioner.runtime.links.errors import (
     FactsOfOtherCluster,
     FactsUnreachable,
 )
+from provisioner.runtime.links.held_files import KEPT_LOG_BYTES
 from provisioner.runtime.links.link import Record
 from provisioner.runtime.links.places import keep_folder, unreachable
 
 SCHEMA = 1
 BUSY_S = 5.0
 _CHECKPOINT_PAGES = 4000
-_KEPT_LOG_BYTES = 64 * 1024 * 1024
 _FULL_CHECK_BYTES = 256 * 1024 * 1024
 _ROWS_AT_ONCE = (64, 16, 4, 1)
 
@@ -176,7 +176,7 @@ def _connect(place: Path, mode: str, busy_s: float) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            connection.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG_BYTES}")
+            connection.execute(f"PRAGMA journal_size_limit = {KEPT_LOG_BYTES}")
         except sqlite3.Error:
             connection.close()
             raise

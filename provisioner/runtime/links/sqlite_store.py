@@ -14,6 +14,7 @@ from attrs import frozen
 
 from provisioner.runtime.links.errors import FactsError
 from provisioner.runtime.links.fold import Fold, Key
+from provisioner.runtime.links.held_files import HeldFiles
 from provisioner.runtime.links.link import Batch, Loaded, Outcome, Refusal, Refused, Unknown
 from provisioner.runtime.links.sqlite_file import (
     as_facts_error,
@@ -52,6 +53,7 @@ class SqliteStore:
         self.revision = revision
         self._busy_s = busy_s
         self._connection = connection
+        self._held = HeldFiles(place)
         self._versions: dict[Key, int] | None = None
         self._in_doubt = False
 
@@ -68,6 +70,9 @@ class SqliteStore:
 
     def commit(self, batches: Sequence[Batch]) -> GroupResult:
         """Make a group durable in one transaction, each batch under its own guards; a refused one refuses alone."""
+        fault = self._held.fault()
+        if fault is not None:
+            return GroupResult([Refused("read_only", (), fault)] * len(batches), [])
         try:
             self._settle_doubt()
             versions = self._known_versions()
@@ -104,6 +109,7 @@ class SqliteStore:
         except sqlite3.Error as error:
             return self._failure(error)
         self._absorb(fold)
+        self._held.remember()
         self._in_doubt = False
         return None
 
@@ -151,4 +157,5 @@ class SqliteStore:
         self._connection = connect(self.place, self._busy_s)
         move_log_into_database(self._connection)
         self.revision = read_meta(self._connection, self.place).revision
+        self._held = HeldFiles(self.place)
         self._in_doubt = False
