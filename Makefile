@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 REPLAY_DRIVER ?= ../shared/tools/cluster_driver.py
 REPLAY_LOG ?= ../shared/traces/KTH-SP2-1996-2.1-cln.swf.gz
 
-.PHONY: help setup demo test replay check check-lint check-format check-types check-imports check-house bench docs lock clean
+.PHONY: help setup demo test replay chaos check check-lint check-format check-types check-imports check-house bench docs lock clean
 
 help:  ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 10
@@ -38,6 +38,11 @@ replay: $(INSTALLED)  ## play real job logs with a driver from outside the proje
 	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 2076
 	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 5544 --timeout 900
 	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 5544 --timeout 900 --kill
+
+chaos: N ?= 2000
+chaos: SEED ?= 1
+chaos: $(INSTALLED)  ## play N random histories full of faults from SEED on, and say what went wrong
+	@$(BIN)/python -m provisioner.sim.chaos $(N) $(SEED)
 
 check: check-lint check-format check-types check-imports check-house  ## lint, format, types, import direction, house rules
 
