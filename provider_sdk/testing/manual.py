@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from provider_sdk.testing import checks
+from provider_sdk.testing.checks import order
 from provider_sdk.testing.manifest import Requirement, requirements
 
 BEGIN: Final = "<!-- the table below is printed by python -m provider_sdk.testing.manual -->\n"
@@ -28,7 +28,7 @@ def table() -> str:
 
 
 def _checks(requirement: Requirement) -> Iterator[str]:
-    return (each.name for each in checks.ALL if requirement.id in each.clauses)
+    return (each.name for each in order.ALL if requirement.id in each.clauses)
 
 
 def main(root: Path) -> None:

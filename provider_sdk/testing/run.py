@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from provider_sdk.testing.check import Check, perform
-from provider_sdk.testing.checks import EVERY_LINE, GATES, MEASURES, ORDINARY
+from provider_sdk.testing.checks.order import EVERY_LINE, GATES, MEASURES, ORDINARY
 from provider_sdk.testing.manifest import requirements
 from provider_sdk.testing.process import NotStarted
 from provider_sdk.testing.saying import Identity

@@ -8,12 +8,12 @@ import attrs
 import pytest
 
 from provider_sdk.contract import METHODS, Promises
-from provider_sdk.testing import checks
+from provider_sdk.testing.checks import order
 from provider_sdk.testing.manifest import requirements
 from provider_sdk.testing.manual import table
 
 ROOT = Path(__file__).parents[2]
-CLAUSES = {clause for each in checks.ALL for clause in each.clauses}
+CLAUSES = {clause for each in order.ALL for clause in each.clauses}
 ID = re.compile(r"(?:PR-[a-z_]+\.[a-z_]+|SH-[a-z_]+|[A-Z]{2}-\d{1,2})")
 
 
@@ -31,7 +31,7 @@ def test_every_check_names_requirements_that_exist() -> None:
 
 
 def test_no_two_checks_share_a_name() -> None:
-    names = [each.name for each in checks.ALL]
+    names = [each.name for each in order.ALL]
     assert len(set(names)) == len(names)
 
 

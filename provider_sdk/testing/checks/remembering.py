@@ -12,7 +12,8 @@ from provider_sdk.testing.saying import Params, long_past
 from provider_sdk.testing.stage import Stage
 from provider_sdk.testing.verdict import Broken, Inapplicable
 
-MOMENTS_S = (0.0, 0.003, 0.02)
+MOMENTS = (0.0, 0.3, 0.6, 0.9)
+MOMENT_MOST_S = 10.0
 
 
 async def _after_the_answer(stage: Stage) -> None:
@@ -48,12 +49,13 @@ async def _one_purchase(conversation: Conversation, bought: Bought, report: Repo
 
 async def _in_the_middle(stage: Stage) -> None:
     """Killed at several moments of a request: afterwards the token has bought once at most, and no word is false."""
-    for moment_s in MOMENTS_S:
+    usual_s = await _usual_s(stage)
+    for share in MOMENTS:
         first = await stage.open()
         replay = first.promises.token.replay
         params = stage.order(first)
         await first.ask("request", params)
-        await first.quiet(moment_s)
+        await first.quiet(share * usual_s)
         await stage.end(first)
         second = await stage.open(first.state_dir)
         report = await acting.status(second, params)
@@ -64,6 +66,16 @@ async def _in_the_middle(stage: Stage) -> None:
             await _at_most_once(second, params, report, reply.result(Report))
         elif report.outcome is Outcome.MADE:
             raise reply.broken("ST-6", f"the report of {params['token']}, which was said to be made")
+
+
+async def _usual_s(stage: Stage) -> float:
+    """Return how long a purchase's answer takes, so that kills can fall in between."""
+    conversation = await stage.open()
+    reply = await conversation.call("request", stage.order(conversation))
+    if reply.error is not None:
+        raise Inapplicable(f"nothing could be bought: {reply.error.error_class}")
+    await stage.end(conversation)
+    return min(reply.seconds, MOMENT_MOST_S)
 
 
 async def _at_most_once(second: Conversation, params: Params, before: Report, report: Report) -> None:

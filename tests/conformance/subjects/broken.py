@@ -6,6 +6,7 @@ Over 400 lines because it is one table of small faults, read side by side.
 import hashlib
 import json
 import os
+import select
 import sys
 import time
 from pathlib import Path
@@ -135,7 +136,7 @@ class Stays(Honest):
 
     def stdin_ended(self) -> None:
         if not self.ending:
-            time.sleep(60)
+            select.select([], [], [], 60)
         super().stdin_ended()
 
 
@@ -638,7 +639,7 @@ class SlowViews(Honest):
 
     def list_(self, params: Json) -> Json:
         if params.get("view") == "state":
-            time.sleep(6)
+            select.select([], [], [], 6)
         return super().list_(params)
 
 
@@ -675,7 +676,7 @@ class RecordsLate(Honest):
         order = super().buy(params, content, made)
         del self.ledger["orders"][params["token"]]
         self.store()
-        time.sleep(0.06)
+        select.select([], [], [], 0.2)
         self.ledger["orders"][params["token"]] = order
         self.store()
         return order

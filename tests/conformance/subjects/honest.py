@@ -1,6 +1,7 @@
 """A provider on the bare wire, with the standard library only: everything the contract asks, in one loop of one thread.
 
 The base of the broken ones, which each override one method. Its far side is its ledger, a file in the state folder.
+Over 400 lines because a provider without the SDK is read from top to bottom as one file.
 """
 
 import fcntl
