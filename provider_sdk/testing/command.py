@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], program: str = "python -m provider_sdk.testin
     if unknown:
         return _complain(program, f"no such clause: {', '.join(unknown)}", EXIT_USAGE)
     try:
-        subject = read_subject(tuple(command), found.config, os.environ)
+        subject = read_subject(tuple(command or found.command), found.config, os.environ)
         say = _say if sys.stderr.isatty() else _silent
         outcome = trio.run(partial(examine, subject, strict=found.strict, only=only, time_s=found.time, say=say))
     except SubjectFault as fault:
@@ -71,6 +71,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="ID,…", help="run the checks of these clauses only")
     parser.add_argument("--time", type=float, default=TIME_S, metavar="SECONDS", help="begin no check after this time")
     parser.add_argument("--verbose", action="store_true", help="show also what can't be seen from outside, and why")
+    # A command line in front of this one may have taken the separator away.
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
 
