@@ -65,7 +65,7 @@ class SimulatedProvider(Provider):
         if self._watches and start.mode == "serve":
             pulse.begin()
         return Opened(
-            capabilities=(Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE),
+            capabilities=_CAPABILITIES,
             promises=promises_of(site.config),
         )
 

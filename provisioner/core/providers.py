@@ -328,11 +328,6 @@ def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
     return draft.touch(_key(event.provider), *known)
 
 
-def health_key(provider: str, template: str | None) -> str:
-    """The id under which an offer's behaviour is kept; without a template it is the whole provider's."""
-    return f"{provider}/{template or '*'}"
-
-
 def with_health(draft: Draft, id: str, fact: HealthFact | None) -> Draft:
     """The draft with an offer's behaviour written, or forgotten if None; nothing is written where nothing changes."""
     if draft.world.health.get(id) == fact:

@@ -33,7 +33,6 @@ class Why(StrEnum):
     SOURCE_SILENT = "source_silent"
     EXPIRED = "expired"
     UNSENT_DROPPED = "unsent_dropped"
-    SENT_TOO_LATE = "sent_too_late"
     IDLE = "idle"
     NEVER_JOINED = "never_joined"
     SURPLUS = "surplus"
@@ -44,7 +43,6 @@ class Why(StrEnum):
     DRAIN_UNANSWERED = "drain_unanswered"
     DRAINED = "drained"
     OPERATOR = "operator"
-    NOTHING_TO_DO = "nothing_to_do"
 
 
 SENTENCES: dict[Why, str] = {
@@ -73,7 +71,6 @@ SENTENCES: dict[Why, str] = {
     Why.SOURCE_SILENT: "the source has not been heard recently: nothing new is bought for it",
     Why.EXPIRED: "the line has expired",
     Why.UNSENT_DROPPED: "no longer wanted, and never sent",
-    Why.SENT_TOO_LATE: "could not be sent in time",
     Why.IDLE: "idle longer than the idle time and of no use to open demand",
     Why.NEVER_JOINED: "did not join within the join deadline",
     Why.SURPLUS: "not needed any more before it joined",
@@ -84,7 +81,6 @@ SENTENCES: dict[Why, str] = {
     Why.DRAIN_UNANSWERED: "the source did not answer the drain in time",
     Why.DRAINED: "drained: the source promises no work on it",
     Why.OPERATOR: "an operator asked for it",
-    Why.NOTHING_TO_DO: "nothing to do",
 }
 
 
