@@ -44,6 +44,7 @@ UNWRITTEN_AGAIN_S = 1.0
 """What could not be written is written again after this: the process may be ending, and nobody has said so yet."""
 
 _T = RequestTrigger
+_UNEXPLAINED = Problem("transient", detail="nothing was made, and the provider did not say why")
 DONE = ("returning", "returned")
 
 
@@ -129,13 +130,26 @@ def _unwritten(draft: Draft, request: RequestFact, reason: str, now: Moment) -> 
 def _learn(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
     """What an answer with a report teaches about the offer: its problems, or that it works again."""
     after = draft.world.requests[request.id]
-    if after.problems and after.state not in (RequestState.TAKEN, RequestState.UNKNOWN):
-        return want_plan(_book(draft, request, after.problems, now, settings), at_once=True)
+    problems = after.problems or _unexplained(request, after)
+    if problems and after.state not in (RequestState.TAKEN, RequestState.UNKNOWN):
+        return want_plan(_book(draft, request, problems, now, settings), at_once=True)
     if after.made_units > 0:
         for key in (f"{request.provider}/{request.template}", f"{request.provider}/*"):
             if key in draft.world.health:
                 draft = with_health(draft, key, retry.after_success(draft.world.health[key]))
     return draft
+
+
+def _unexplained(before: RequestFact, after: RequestFact) -> tuple[Problem, ...]:
+    """Nothing came of a purchase that the provider had, for no reason it gave: else it would be asked without a pause.
+
+    A purchase of which nobody knew whether it ever arrived is no failure of the offer.
+    """
+    empty = after.made_units == 0 and (
+        after.state is RequestState.SHORT
+        or (after.state is RequestState.NOT_MADE and before.state in (RequestState.SENDING, RequestState.TAKEN))
+    )
+    return (_UNEXPLAINED,) if empty else ()
 
 
 def _book(draft: Draft, request: RequestFact, problems: tuple[Problem, ...], now: Moment, settings: Settings) -> Draft:

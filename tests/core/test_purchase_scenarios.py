@@ -86,6 +86,27 @@ def test_a_definite_refusal_of_the_only_frame_settles_and_backs_the_offer_off() 
     assert "east/small" in play.world.health
 
 
+@pytest.mark.parametrize("outcome", ["made", "not_made"])
+def test_an_answer_by_which_nothing_was_made_for_no_reason_backs_the_offer_off(outcome: str) -> None:
+    play, effect = bought()
+    answer(play, effect, report(play.only_request(), outcome))
+    assert play.only_request().state in (RequestState.SHORT, RequestState.NOT_MADE)
+    assert play.world.health["east/small"].error_class == "transient"
+    play.pass_s(5)
+    assert not play.in_flight(SendRequest)
+    assert len(play.world.requests) == 1
+
+
+def test_a_purchase_that_never_arrived_is_held_against_no_offer() -> None:
+    play, _effect = bought()
+    play.process_ends("east")
+    play.pass_s(120)
+    play.provider_ready("east")
+    play.pass_s(120)
+    asked(play, report(play.only_request(), "not_made"))
+    assert "east/small" not in play.world.health
+
+
 def test_the_next_offer_is_asked_in_the_same_pass_after_no_capacity() -> None:
     play = Play(settings_for("dry", "wet"))
     play.provider_ready("dry")
