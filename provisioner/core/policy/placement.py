@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, frozen
 
 from provisioner.core.events import Moment
-from provisioner.core.model import Line, Rejected
+from provisioner.core.model import Line, Place, Rejected
 from provisioner.core.policy.demand import LineKey, Want, may_share
 from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
@@ -20,6 +20,7 @@ from provisioner.core.policy.rooms import Room, bundles_in, fill
 from provisioner.core.policy.sizing import request_most, rounded_down, rounded_up, shares_of, split
 from provisioner.core.policy.standing import Phase
 from provisioner.core.policy.stock import OfferKey, Stock, most_units, take
+from provisioner.core.policy.traits import Traits, mismatch
 from provisioner.core.policy.words import Purchase
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.settings import Settings
@@ -145,8 +146,17 @@ def _sorted_out(desk: Desk, line: Line) -> Choices:
         near = how_near(offer, line) if wrong[0] is Why.TOO_SMALL else 0.0
         rejected.append((near, Rejected(offer.provider, offer.template.template, wrong[0].value, wrong[1])))
     rejected.sort(key=lambda pair: -pair[0])
-    kept = nearest_first((*(r for _, r in rejected), *desk.market.absent))
-    return Choices(ranked(fits), kept, len(rejected) + len(desk.market.absent) - len(kept))
+    absent = tuple(_for_line(provider, line) for provider in desk.market.absent)
+    kept = nearest_first((*(r for _, r in rejected), *absent))
+    return Choices(ranked(fits), kept, len(rejected) + len(absent) - len(kept))
+
+
+def _for_line(absent: Rejected, line: Line) -> Rejected:
+    """A provider that offers nothing is no near miss of a line that would not take it anyway."""
+    named = Traits(line.kind, absent.provider, absent.template, {}, (), Place())
+    asked = evolve(line, resource=None, where=tuple(c for c in line.where if c.attribute == "provider"))
+    wrong = mismatch(named, asked)
+    return absent if wrong is None else evolve(absent, reason=wrong[0].value, number=wrong[1])
 
 
 def _buy(desk: Desk, want: Want, chosen: Fit, against: _Against) -> tuple[Why, str] | None:

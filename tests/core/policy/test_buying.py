@@ -279,6 +279,15 @@ def test_a_provider_that_is_not_ready_is_not_bought_from(state: ProcessState) ->
     assert str(state) in found.lines[0].reason.detail
 
 
+def test_a_provider_that_is_not_ready_is_no_reason_for_a_line_that_would_not_take_it() -> None:
+    wants_east = line(where=(Constraint("provider", (EAST,)), Constraint("arch", ("none-such",))))
+    two = settings(providers={EAST: provider(EAST), WEST: provider(WEST)})
+    [status] = plan(world(demand(wants_east), states={WEST: ProcessState.ABSENT}), two, NOW).lines
+    assert status.reason.why is Why.NO_OFFER_FITS
+    assert "arch" in status.reason.detail
+    assert WEST not in status.reason.detail
+
+
 def test_a_backed_off_offer_is_passed_over_until_its_time_and_the_plan_wakes_then() -> None:
     bad = with_facts(world(demand(line())), (FactKind.HEALTH, f"{EAST}/small", health(60.0)))
     found = plan(bad, settings(), NOW)
