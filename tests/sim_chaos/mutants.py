@@ -8,8 +8,8 @@ from attrs import evolve
 
 from provisioner.core import answers, decide, listing, outcomes, owner, planner, providers
 from provisioner.core import request as request_life
-from provisioner.core.effects import AskRequest, Effect, SendReturn
-from provisioner.core.events import LateAnswer, Listed
+from provisioner.core.effects import AskReturn, Effect, SendReturn
+from provisioner.core.events import Listed
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import EpochFact, RequestFact
 from provisioner.core.lives import Arc
@@ -109,16 +109,6 @@ def returned_before_it_is_proven(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(outcomes, "items_left", lambda _draft, _giveback: ())
 
 
-def late_yes_ignored(patch: pytest.MonkeyPatch) -> None:
-    """What turns up in a list under a known token is passed over."""
-    patch.setattr(listing, "_adopt", lambda draft, _request, _seen, _now: draft)
-
-    def deaf(draft: Draft, _event: LateAnswer, _now: Any) -> Draft:
-        return draft
-
-    patch.setattr(outcomes, "take_late", deaf)
-
-
 def epoch_stands_still(patch: pytest.MonkeyPatch) -> None:
     """A start acts under an epoch above the one it has written."""
     patch.setattr(decide, "EpochFact", lambda epoch, holder: EpochFact(max(1, epoch - 1), holder))
@@ -145,7 +135,7 @@ MUTANTS: dict[str, Plant] = {
     "incomplete list treated as complete": incomplete_list_is_complete,
     "distance of two lists not kept": one_list_is_enough,
     "nameless things taken for none of ours": nameless_things_are_none_of_ours,
-    "owed question dropped": effect_dropped(AskRequest),
+    "owed question dropped": effect_dropped(AskReturn),
     "owed give-back dropped": effect_dropped(SendReturn),
     "adopted without a record": adopted_without_a_record,
     "untrusted token said again": any_token_is_trusted,
@@ -153,7 +143,6 @@ MUTANTS: dict[str, Plant] = {
     "carried for ever": carried_for_ever,
     "frames never close": frames_never_close,
     "returned before it is proven": returned_before_it_is_proven,
-    "late Yes ignored": late_yes_ignored,
     "epoch not written": epoch_stands_still,
     "landed commit forgotten": landed_is_forgotten,
 }

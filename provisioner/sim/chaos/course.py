@@ -39,7 +39,7 @@ from provisioner.sim.chaos.store import CLUSTER, StruckLink
 GIVE_UP_S: Final = FAULTS_S + 60.0
 """From here on nothing is wanted any more."""
 
-MOST_S: Final = 2 * 3600.0
+MOST_S: Final = 2400.0
 """How long calm is awaited; a jump of the wall clock may put things off."""
 
 LOOK_S: Final = 20.0
