@@ -79,6 +79,11 @@ class Purchase:
         return self.order.details
 
     @property
+    def quiet_s(self) -> float:
+        """For how long no call has worked on it: since its last stage, or since this process opened the ledger."""
+        return self._ledger.quiet_s(self._token)
+
+    @property
     def report(self) -> Report:
         """The answer, as of now."""
         return self.order.report(self._request_id)
@@ -141,6 +146,7 @@ class Ledger:
         self._give_backs: dict[str, GiveBack] = {}
         self._running: set[str] = set()
         self._is_whole = False
+        self._opened_at = 0.0
 
     def open(self) -> None:
         """Read everything; raises StateUnreadable (the file is set aside, and nothing may be bought), StateFull."""
@@ -148,6 +154,7 @@ class Ledger:
         for record in records:
             self._read(record)
         self._is_whole = not self._folder.damage()
+        self._opened_at = self._now()
         self._compact(len(records))
 
     def close_file(self) -> None:
@@ -168,13 +175,14 @@ class Ledger:
         return PurchaseScope(self._purchase(params, call, details or {}))
 
     def status(
-        self, params: RequestStatusParams, present: Callable[[Order], Order] | None = None
+        self, params: RequestStatusParams, look: Callable[[Purchase], None] | None = None
     ) -> RequestStatusResult:
-        """Reports on purchases, `present` (if given) bringing each order's instances up to date first.
+        """Reports on purchases; `look` (if given) first brings each of them up to date with the far side.
 
-        A token never heard of is closed for ever, so that `not_made` stays true; with damaged records it is `unknown`.
+        It is not called for a purchase that is running in this process. A token never heard of is closed for ever, so
+        that `not_made` stays true; with damaged records it is `unknown`.
         """
-        return RequestStatusResult(tuple(self._report(asked, present) for asked in params.requests))
+        return RequestStatusResult(tuple(self._report(asked, look) for asked in params.requests))
 
     def cancel(self, params: CancelParams) -> Report:
         """Note that no further unit is wanted; a token never seen is closed for ever (CN-3).
@@ -244,6 +252,10 @@ class Ledger:
 
     # For Purchase.
 
+    def quiet_s(self, token: str) -> float:
+        """Seconds since a call last worked on it, counted in this process."""
+        return max(0.0, self._now() - max(self._orders[token].at, self._opened_at))
+
     def change(self, token: str, step: Callable[[Order], Order]) -> None:
         """Write what `step` makes of the order."""
         with self._lock:
@@ -277,7 +289,9 @@ class Ledger:
             if not self._swallows(purchase, call, refusal):
                 raise
         except BaseException:
-            if not call.begun:
+            if call.begun:
+                self._touch(params.token)
+            else:
                 purchase.not_made(Problem(ErrorClass.INTERNAL))
             raise
         finally:
@@ -317,25 +331,27 @@ class Ledger:
             detail=refusal.data.detail,
             limit=refusal.data.limit,
         )
-        if purchase.order.instances:
-            if nothing:
-                purchase.made(problem)
-            return True
-        if nothing:
+        if not nothing:
+            self._touch(purchase.order.token)
+        elif purchase.order.instances:
+            purchase.made(problem)
+        else:
             purchase.not_made(problem)
             refusal.data = evolve(refusal.data, outcome=Outcome.NOT_MADE)
-        return False
+        return bool(purchase.order.instances)
 
-    def _report(self, asked: AskedRequest, present: Callable[[Order], Order] | None) -> Report:
+    def _touch(self, token: str) -> None:
+        self.change(token, lambda order: evolve(order, at=self._now()))
+
+    def _report(self, asked: AskedRequest, look: Callable[[Purchase], None] | None) -> Report:
         with self._lock:
             order = self._orders.get(asked.token)
             if order is None and not self._is_whole:
                 return Report(asked.request_id, asked.token, Outcome.UNKNOWN, ())
             if order is None:
                 order = self._tombstone(asked.token, asked.request_id)
-        if present is not None and order.template is not None:
-            seen = present(order).instances
-            self.change(asked.token, lambda found: with_instances(found, seen))
+        if look is not None and order.template is not None and order.token not in self._running:
+            look(Purchase(self, order, new=False))
         return self._as_of_now(self._orders[asked.token]).report(asked.request_id)
 
     def _as_of_now(self, order: Order) -> Order:

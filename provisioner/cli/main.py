@@ -30,6 +30,8 @@ demand_app = typer.Typer(help="What sources lack.", no_args_is_help=True)
 supply_app = typer.Typer(help="What sources have.", no_args_is_help=True)
 app.add_typer(demand_app, name="demand")
 app.add_typer(supply_app, name="supply")
+provider_app = typer.Typer(help="For authors and operators of providers.", no_args_is_help=True)
+app.add_typer(provider_app, name="provider")
 
 Source = Annotated[str, typer.Option("--source", help="Who pushes.")]
 OneSource = Annotated[str | None, typer.Option("--source", help="Only this source.")]
@@ -222,6 +224,15 @@ def supply_push(
 ) -> None:
     """Push a supply snapshot by hand; without a revision it follows the one that stands."""
     _push(client(socket, url, token_file, config), "supply", source, file, as_json=as_json)
+
+
+@provider_app.command("new")
+def provider_new(
+    name: Annotated[str, typer.Argument(help="What it is called: a-z, 0-9 and hyphens.")],
+    folder: Annotated[Path | None, typer.Option("--dir", help="Where; else a new folder of that name here.")] = None,
+) -> None:
+    """Write a provider that works, with its tests, for its author to change."""
+    raise typer.Exit(import_module("provisioner.cli.provider_new").provider_new(name, folder))
 
 
 def _of_source(asked: Client, what: Literal["demand", "supply"], source: str | None) -> look.Body:

@@ -22,8 +22,8 @@ from provider_sdk.contract import (
     ReturnParams,
 )
 from provider_sdk.errors import ContractError, NothingMade, StateFull, StateUnreadable
-from provider_sdk.ledger import COMPACT_AT, Ledger
-from provider_sdk.orders import Order, Stage
+from provider_sdk.ledger import COMPACT_AT, Ledger, Purchase
+from provider_sdk.orders import Stage
 from provider_sdk.state import StateFolder
 
 NAME = "ledger.jsonl"
@@ -255,16 +255,45 @@ def test_st_2_without_room_for_the_intent_nothing_is_begun(ledger: Ledger) -> No
     assert ledger.orders() == ()
 
 
-def test_the_present_state_of_instances_is_asked_for_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_look_at_the_far_side_brings_the_report_up_to_date_for_good(ledger: Ledger, tmp_path: Path) -> None:
     buy(ledger, "m.1", "m.2")
 
-    def present(order: Order) -> Order:
-        return evolve(order, instances=(machine("m.1", InstanceState.GONE),))
+    def look(purchase: Purchase) -> None:
+        purchase.saw(machine("m.1", InstanceState.GONE))
 
-    report = ledger.status(asked(), present).requests[0]
+    report = ledger.status(asked(), look).requests[0]
     states = {each.instance: each.state for each in report.instances}
     assert states == {"m.1": InstanceState.GONE, "m.2": InstanceState.RUNNING}
     assert opened(tmp_path).status(asked()).requests[0] == report
+
+
+def test_a_running_purchase_is_not_looked_into(ledger: Ledger) -> None:
+    with ledger.purchase(params(), licence()):
+        report = ledger.status(asked(), lambda purchase: purchase.made()).requests[0]
+        assert report.outcome is Outcome.PENDING
+
+
+def test_quiet_time_counts_from_the_end_of_the_call_and_in_this_process_alone(tmp_path: Path) -> None:
+    now = [1000.0]
+    ledger = opened(tmp_path, now=lambda: now[0])
+
+    def slow(problem: BaseException) -> None:
+        call = licence()
+        with ledger.purchase(params(), call):
+            call.check_fence()
+            now[0] += 60
+            raise problem
+
+    with pytest.raises(ContractError):
+        slow(ContractError(ErrorClass.TRANSIENT))
+    now[0] += 3
+    found = ledger.find("tk-1")
+    assert found is not None
+    assert found.quiet_s == 3
+    now[0] += 100
+    after = opened(tmp_path, now=lambda: now[0]).find("tk-1")
+    assert after is not None
+    assert after.quiet_s == 0
 
 
 def test_a_give_back_is_known_by_its_items_until_it_is_forgotten(ledger: Ledger, tmp_path: Path) -> None:
