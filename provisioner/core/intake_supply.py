@@ -86,6 +86,10 @@ def _matched(
         if entry.instance is None and entry.provider_id is None and by_address is None:
             by_address = _addresses(world, event.source)
         instance = _instance_of(world, entry, by_address or {})
+        if instance in found and entry.state is EntryState.BUSY:
+            # Named twice in different words: work that one of them knows of must not be lost.
+            found[instance] = _entry(instance, entry, before.get(instance), event, now)
+            continue
         if instance is None or instance in found:
             unmatched.append(entry.instance or entry.provider_id or entry.name or entry.address or "?")
             continue

@@ -96,8 +96,20 @@ def _demand(source: str, fields: Fields, incarnation: int, settings: Settings) -
 
 
 def _supply(source: str, fields: Fields, incarnation: int) -> SupplyPushed:
-    entries = tuple(entry for _, entry in _each(fields, "entries", ENTRIES_MOST, _entry))
-    return SupplyPushed(source, incarnation, _revision(fields), entries)
+    numbered = _each(fields, "entries", ENTRIES_MOST, _entry)
+    _refuse_twice(fields, numbered)
+    return SupplyPushed(source, incarnation, _revision(fields), tuple(entry for _, entry in numbered))
+
+
+def _refuse_twice(fields: Fields, numbered: list[tuple[int, PushedEntry]]) -> None:
+    """Of two entries for one instance, one drained and one busy, either could be the truth."""
+    seen: set[object] = set()
+    for n, entry in numbered:
+        id_ = entry.instance or (entry.provider, entry.provider_id)
+        if id_ != (None, None) and id_ in seen:
+            message = "another entry names the same instance already"
+            fields.faults.add(f"{below(fields.at, 'entries')}/{n}", message, "write one entry for each instance")
+        seen.add(id_)
 
 
 def _cluster(source: str, fields: Fields, settings: Settings) -> ClusterPushed | None:

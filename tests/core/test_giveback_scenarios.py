@@ -1,5 +1,6 @@
 """From joined to gone: idle hosts are asked to drain, consent is needed, and a give-back is said until it is proven."""
 
+import pytest
 from attrs import evolve
 
 from provisioner.core.effects import AskReturn, ReadList, ReadSome, SendRequest, SendReturn
@@ -31,6 +32,19 @@ def joined(promises: Promises = TRUSTED) -> tuple[Play, str]:
     (host,) = play.instances()
     say(play, host.id, EntryState.BUSY, 3)
     return play, host.id
+
+
+@pytest.mark.parametrize("first", [EntryState.DRAINED, EntryState.BUSY])
+def test_a_host_named_twice_in_one_snapshot_is_busy_if_either_word_says_so(first: EntryState) -> None:
+    play, host = joined()
+    drain = idle_until_drained(play, host)
+    second = EntryState.BUSY if first is EntryState.DRAINED else EntryState.DRAINED
+    by_id = PushedEntry(state=first, instance=host, name="n1", drain=drain)
+    by_name = PushedEntry(state=second, provider="east", provider_id=play.instances()[0].provider_id, drain=drain)
+    play.supply(by_id, by_name, revision=7)
+    play.pass_s(60)
+    assert not play.world.returns
+    assert [e.state for e in play.world.supplies["lsf"].entries] == [EntryState.BUSY]
 
 
 def say(play: Play, host: str, state: EntryState, revision: int, drain: str | None = None) -> None:

@@ -198,6 +198,17 @@ def test_an_entry_says_which_instance_it_is() -> None:
     )
 
 
+def test_an_instance_that_stands_twice_is_a_fault() -> None:
+    def of(*named: dict[str, str]) -> object:
+        return read_supply("lsf", {"revision": 1, "entries": [{"state": "idle", **each} for each in named]}, SETTINGS)
+
+    assert set(faults(of({"instance": "in-a"}, {"instance": "in-b"}, {"instance": "in-a"}))) == {"/entries/2"}
+    theirs = {"provider": "east", "provider_id": "i-1"}
+    assert set(faults(of(theirs, theirs))) == {"/entries/1"}
+    assert isinstance(of(theirs, {**theirs, "provider": "west"}), SupplyPushed)
+    assert isinstance(of({"address": "10.0.0.1"}, {"address": "10.0.0.1"}), SupplyPushed), "matched only later"
+
+
 def test_both_in_one_share_the_incarnation_and_the_supply_counts_unless_another_is_named() -> None:
     body: dict[str, Any] = {
         "incarnation": 2,
