@@ -2,12 +2,13 @@
 
 from attrs import evolve
 
-from provisioner.core.effects import AskRequest, AskReturn, ReadSome, SendRequest, SendReturn
+from provisioner.core.effects import AskRequest, AskReturn, ReadList, ReadSome, SendRequest, SendReturn
 from provisioner.core.events import (
     ItemWord,
     Listed,
     Lost,
     PushedEntry,
+    ReadFailed,
     Refusal,
     RequestAnswered,
     RequestAsked,
@@ -213,3 +214,14 @@ def test_a_no_by_sight_counts_only_once_what_took_effect_last_can_be_seen() -> N
     play.pass_s(31)
     asked(play, report(request, "not_made"))
     assert play.world.requests[request.id].state is RequestState.NOT_MADE
+
+
+def test_a_read_of_named_hosts_that_fails_is_not_repeated_without_a_pause() -> None:
+    play, _host = with_a_host()
+    play.pass_s(31)
+    read = play.take(ReadSome)
+    slow = Refusal(Problem("throttled", retry_after_s=5), not_made=False)
+    play.event(ReadFailed(read.key, "east", read.number, "named", slow))
+    assert not play.in_flight(ReadSome)
+    play.pass_s(20)
+    assert play.in_flight(ReadList)
