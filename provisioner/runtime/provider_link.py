@@ -45,6 +45,10 @@ from provisioner.runtime.supervision import TAIL_BYTES, Log
 
 ASKS_IN_A_FRAME = 500
 PAGES_MOST = 10_000
+TEMPLATES_MOST = 20_000
+"""The contract's own bound (DS-6)."""
+LISTED_MOST = 250_000
+"""A list without an end must not fill the memory."""
 
 Carried = StartProcess | OpenProvider | StopProcess | ReadDescription | ReadList | ReadSome | SendRequest | SendReturn
 
@@ -108,6 +112,7 @@ class ProviderLink:
     async def _describe(self, effect: ReadDescription) -> None:
         pages: list[DescribeResult] = []
         cursor: str | None = None
+        count = 0
         for _ in range(PAGES_MOST):
             outcome = await self._seat.call(effect.number, "describe", to_provider.describe_params(cursor))
             page = decoded(DescribeResult, outcome)
@@ -118,6 +123,10 @@ class ProviderLink:
             cursor = page.next
             if cursor is None:
                 break
+            count += len(page.templates)
+            if count >= TEMPLATES_MOST or len(pages) == PAGES_MOST:
+                await self._read_failed(effect, "description", _endless("description", count, "templates"))
+                return
         revision, templates, limits = from_provider.pages_joined(pages)
         digest_ = from_provider.description_digest(templates, limits)
         await self._engine.tell(
@@ -129,6 +138,7 @@ class ProviderLink:
         begun = self._engine.moment().boot_s
         pages: list[ListResult] = []
         cursor: str | None = None
+        count = 0
         for _ in range(PAGES_MOST):
             outcome = await self._seat.call(effect.number, "list", to_provider.list_params(cursor, named))
             page = decoded(ListResult, outcome)
@@ -139,6 +149,10 @@ class ProviderLink:
             cursor = page.next
             if cursor is None:
                 break
+            count += len(page.instances)
+            if count >= LISTED_MOST or len(pages) == PAGES_MOST:
+                await self._read_failed(effect, "list", _endless("list", count, "instances"))
+                return
         await self._engine.tell(
             events.Listed(
                 key=effect.key,
@@ -237,3 +251,8 @@ class ProviderLink:
                 await self._engine.tell(
                     events.ReturnAnswered(ask.key, ask.provider, ask.number, ask.return_id, asked=True, outcome=outcome)
                 )
+
+
+def _endless(what: str, count: int, of: str) -> Unreadable:
+    """A description or list that goes on; taking a part of it for the whole would be worse than none."""
+    return Unreadable(f"its {what} has no end: {count:,} {of} came, and another page is said to follow")
