@@ -5,8 +5,10 @@ It alone knows how the daemon is reached from a command, and what to say when it
 
 import http.client
 import json
+import os
 import socket
 import stat
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +23,9 @@ SOCKET_DEFAULT: Final = "/run/provisioner/api.sock"
 BODY_BYTES_MOST: Final = 16 * 1024 * 1024
 PAGES_MOST: Final = 10_000
 
-_CODES: Final = {HTTPStatus.SERVICE_UNAVAILABLE: Exit.UNREACHABLE, HTTPStatus.NOT_FOUND: Exit.NO}
+SOCKET_PATH_BYTES_MOST: Final = 107
+
+_CODES: Final[Mapping[int, Exit]] = {HTTPStatus.SERVICE_UNAVAILABLE: Exit.UNREACHABLE, HTTPStatus.NOT_FOUND: Exit.NO}
 
 Body = dict[str, Any]
 
@@ -109,13 +113,17 @@ class Client:
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._where.url is None:
-            return _SocketConnection(self._where.socket or SOCKET_DEFAULT)
-        url = urlsplit(self._where.url)
+            path = self._where.socket or SOCKET_DEFAULT
+            if (length := len(os.fsencode(path))) > SOCKET_PATH_BYTES_MOST:
+                sentence = f"the socket's path is {length} bytes long, and no Unix socket's has more than "
+                raise CommandEnds(Exit.USAGE, f"{sentence}{SOCKET_PATH_BYTES_MOST}; name another one")
+            return _SocketConnection(path)
         try:
-            host, port = url.hostname, url.port
+            url = urlsplit(self._where.url)
+            scheme, host, port = url.scheme, url.hostname, url.port
         except ValueError:
-            host, port = None, None
-        if url.scheme != "http" or not host:
+            scheme, host, port = "", None, None
+        if scheme != "http" or not host:
             raise CommandEnds(Exit.USAGE, f"{self._where.url!r} is no URL of a daemon; write http://127.0.0.1:8642")
         return http.client.HTTPConnection(host, port, timeout=ANSWER_S)
 
@@ -131,7 +139,7 @@ class Client:
         error = found.get("error")
         if not isinstance(error, dict):
             error = {"code": f"http_{status}", "message": f"answered with status {status}"}
-        raise CommandEnds(_CODES.get(HTTPStatus(status), Exit.REFUSED), _sentence(error), error)
+        raise CommandEnds(_CODES.get(status, Exit.REFUSED), _sentence(error), error)
 
     def _silence(self, error: Exception) -> str:
         match error:

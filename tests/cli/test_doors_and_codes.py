@@ -51,6 +51,15 @@ def test_a_dead_socket_and_a_plain_file_are_told_apart(tmp_path: Path, capsys: p
     assert typed(capsys, "costs", "--url", "http://127.0.0.1:1").code == 3
 
 
+@pytest.mark.parametrize("door", [("--socket", "x" * 300), ("--url", "http://[::1"), ("--url", "http://127.0.0.1:x")])
+def test_a_door_that_can_not_be_one_is_a_wrong_command_line(
+    door: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = typed(capsys, "costs", *door)
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+
+
 def test_an_error_is_json_too_where_json_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran = typed(capsys, "costs", "--json", "--socket", tmp_path / "none.sock")
     assert json.loads(ran.out)["error"]["code"] == "unreachable"
