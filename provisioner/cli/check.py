@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from provisioner.cli.config_text import config_text
 from provisioner.cli.exits import CommandEnds, Exit
 from provisioner.cli.show import print_json, print_lines
 from provisioner.core.settings import ProviderSettings, Settings
@@ -39,7 +40,7 @@ def check(config: Path, *, as_json: bool) -> Exit:
 
 def _text(config: Path) -> str:
     try:
-        return config.read_text(encoding="utf-8")
+        return config_text(config)
     except UnicodeDecodeError as error:
         raise CommandEnds(Exit.NO, f"{config} is no text in UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 import trio
 
 from provisioner.app import StillNeeded, run_daemon
+from provisioner.cli.config_text import config_text
 from provisioner.core.settings import Settings
 from provisioner.edge.config_file import Faults, read_settings
 from provisioner.runtime.links.errors import (
@@ -71,7 +72,7 @@ def run(config: Path, verbose: bool) -> int:
 def load_settings(config: Path) -> Settings | int:
     """The settings of a configuration file, or the exit status after its faults were printed."""
     try:
-        text = config.read_text(encoding="utf-8")
+        text = config_text(config)
     except UnicodeDecodeError as error:
         print(f"{config}: is no text in UTF-8 (byte {error.start}); save it as UTF-8", file=sys.stderr)
         return EXIT_FAULTY_FILE

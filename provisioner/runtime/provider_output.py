@@ -22,6 +22,9 @@ __all__ = ["StdoutReader", "drain_stderr"]
 _READ_BYTES = 65536
 _JUNK_LINES = 20
 _JUNK_WINDOW_S = 60.0
+_HINTS_MOST = 1000
+_HINTS_WINDOW_S = 1.0
+"""Ten times what the contract allows (NT-2); who says more is read no faster, or it would take all of the daemon."""
 _LOGGED_LINES = 100
 _LOGGED_WINDOW_S = 10.0
 
@@ -54,6 +57,9 @@ class StdoutReader:
         self._break_off = break_off
         self._junk_at: deque[float] = deque(maxlen=_JUNK_LINES)
         self._too_much_junk = False
+        self._hints = 0
+        self._hints_until = trio.current_time()
+        self._slowed = False
 
     async def run(self) -> None:
         """Reads until the end of stdout."""
@@ -75,6 +81,7 @@ class StdoutReader:
             case Stray(reason=reason, is_junk=True):
                 self._count_junk(str(sorted(message)), reason)
             case Notified(name=name) as said:
+                await self._pace()
                 if not self.listening and name != "log":
                     self._conversation.peer.counts["early"] += 1
                 elif not self._conversation.is_closed:  # a hint, of no use any more once the end has begun
@@ -83,6 +90,19 @@ class StdoutReader:
                 await self._report(late)
             case _:  # answers were settled, refusals are on their way, the other strays are counted
                 pass
+
+    async def _pace(self) -> None:
+        """Waits where a provider says more than _HINTS_MOST in a window; answers behind them wait as long."""
+        now = trio.current_time()
+        if now >= self._hints_until:
+            self._hints, self._hints_until = 0, now + _HINTS_WINDOW_S
+        self._hints += 1
+        if self._hints <= _HINTS_MOST or self._conversation.is_closed:
+            return
+        if not self._slowed:
+            self._log.warning("provider_says_too_much", notifications=self._hints, then="it is read more slowly")
+            self._slowed = True
+        await trio.sleep_until(self._hints_until)
 
     def _count_junk(self, excerpt: str, reason: str) -> None:
         if self._too_much_junk:

@@ -50,6 +50,26 @@ async def test_fr_4_twenty_junk_lines_in_a_minute_end_the_process_and_a_good_fra
         assert "no messages" in (await stage.process.wait_ended()).reason
 
 
+async def test_nt_2_a_provider_that_says_too_much_is_read_no_faster_and_its_answers_count(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("a", timeout_s=600)
+        sent = await stage.child.read()
+        began_s = trio.current_time()
+        for _ in range(5000):
+            await stage.child.say({"method": "changed", "params": {"what": ["health"]}})
+        await stage.child.answer(sent)
+        with trio.fail_after(30):
+            while "a" not in calls.outcomes:
+                await pass_s(0.1)
+        assert calls.outcomes["a"] == Answered({})
+        assert 3.0 <= trio.current_time() - began_s <= 6.0
+        assert len(stage.log.of("provider_says_too_much")) == 1
+        assert stage.process.ended is None
+
+
 async def test_fr_4_junk_that_is_spread_out_ends_nothing(autojump_clock: Clock) -> None:
     async with staged() as stage:
         for _ in range(40):
