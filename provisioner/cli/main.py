@@ -235,6 +235,12 @@ def provider_new(
     raise typer.Exit(import_module("provisioner.cli.provider_new").provider_new(name, folder))
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
+def conformance(context: typer.Context) -> None:
+    """Examine a provider with the conformance kit: conformance [OPTIONS] -- COMMAND."""
+    raise typer.Exit(import_module("provisioner.cli.conformance").conformance(context.args))
+
+
 def _of_source(asked: Client, what: Literal["demand", "supply"], source: str | None) -> look.Body:
     if source is None:
         return asked.get(f"/v1/{what}")
