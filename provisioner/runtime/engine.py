@@ -263,6 +263,8 @@ class Engine:
 
     def _act(self, batch: _Batch, due: tuple[Key, ...], now: Moment) -> World:
         """Starts what is owed by what was touched and returns the world in which that is in flight."""
+        # Thousands may be due at once: looked up, never searched.
+        looked_at = frozenset(due)
         touched = dict.fromkeys(batch.changes) | batch.touched | dict.fromkeys(due)
         for provider in batch.providers:
             touched.update(dict.fromkeys(_of_provider(batch.world, provider)))
@@ -273,8 +275,8 @@ class Engine:
             for effect in found.effects:
                 world = _in_flight(world, effect, now)
                 begun.append(effect)
-            self._wake(key, found.wake_boot_s, now, again=key in due)
-        self._touch(k for k in (*batch.changes, *batch.touched) if k.kind in _ADVANCED and k not in due)
+            self._wake(key, found.wake_boot_s, now, again=key in looked_at)
+        self._touch(k for k in (*batch.changes, *batch.touched) if k.kind in _ADVANCED and k not in looked_at)
         self._touch(k for provider in batch.providers for k in _of_provider(world, provider))
         self._world = world
         for effect in begun:
