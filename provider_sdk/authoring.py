@@ -95,7 +95,7 @@ from provider_sdk.contract import (
 from provider_sdk.credentials import FromSecret, Secret
 from provider_sdk.errors import Outcome, StateError, StateFull, StateLocked, StateUnreadable
 from provider_sdk.journal import Journal
-from provider_sdk.ledger import Ledger, Purchase
+from provider_sdk.ledger import Ledger
 from provider_sdk.orders import Order, Stage
 from provider_sdk.pages import DescribePages, ListPages, revision_of
 from provider_sdk.polling import poll_after_s
@@ -116,6 +116,7 @@ from provider_sdk.provider import (
     Start,
     StateFolder,
 )
+from provider_sdk.purchase import Purchase
 from provider_sdk.ratelimit import Lane, RateLimit
 from provider_sdk.serve import serve
 

@@ -6,9 +6,8 @@ Knows what must be on disk before and after each far-side call; must not know th
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
-from types import TracebackType
 from typing import Any
 
 import orjson
@@ -41,8 +40,8 @@ from provider_sdk.orders import (
     give_back_record,
     order_from,
     record_of,
-    with_instances,
 )
+from provider_sdk.purchase import Purchase, PurchaseScope
 from provider_sdk.state import StateFolder
 
 KEEP_S = 604_800
@@ -56,68 +55,6 @@ def content_of(params: RequestParams) -> str:
     """The digest by which a repeated purchase is told from another one under the same token (clause RQ-1)."""
     content = {name: value for name, value in encode(params).items() if name not in _OUTSIDE_CONTENT}
     return sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-class Purchase:
-    """One purchase while its call runs, or while it is looked into later; what it says is on disk when it returns."""
-
-    def __init__(self, ledger: "Ledger", order: Order, *, new: bool) -> None:
-        self._ledger = ledger
-        self._token = order.token
-        self._request_id = order.request_id
-        self.new = new
-        """Whether this call is the first under its token: only then may anything be bought."""
-
-    @property
-    def order(self) -> Order:
-        """What the ledger holds of it now."""
-        return self._ledger.order(self._token)
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        """What was settled before the first far-side call; the same at each repetition (RQ-3)."""
-        return self.order.details
-
-    @property
-    def quiet_s(self) -> float:
-        """For how long no call has worked on it: since its last stage, or since this process opened the ledger."""
-        return self._ledger.quiet_s(self._token)
-
-    @property
-    def report(self) -> Report:
-        """The answer, as of now."""
-        return self.order.report(self._request_id)
-
-    def saw(self, *instances: Instance) -> None:
-        """These exist under this token (or have changed); to be said as soon as an id is known."""
-        self._ledger.change(self._token, lambda order: with_instances(order, instances))
-
-    def taken(self) -> None:
-        """The far side has it and goes on by itself: `pending`, also after a crash."""
-        self._ledger.close(self._token, Stage.TAKEN)
-
-    def made(self, *problems: Problem) -> None:
-        """No further unit will ever come; `problems` say why units are missing. Without any instance: `not_made`."""
-        self._ledger.close(self._token, Stage.MADE if self.order.instances else Stage.NOT_MADE, problems)
-
-    def not_made(self, *problems: Problem) -> None:
-        """Nothing was made and nothing ever will be."""
-        self._ledger.close(self._token, Stage.NOT_MADE, problems)
-
-
-class PurchaseScope:
-    """The `with` around a purchase; it may swallow a refusal, so the report is returned after it, never inside."""
-
-    def __init__(self, inner: AbstractContextManager[Purchase]) -> None:
-        self._inner = inner
-
-    def __enter__(self) -> Purchase:
-        return self._inner.__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        return bool(self._inner.__exit__(kind, raised, trace))
 
 
 class Ledger:
@@ -143,6 +80,7 @@ class Ledger:
         self._now = now
         self._lock = threading.RLock()
         self._orders: dict[str, Order] = {}
+        self._owners: dict[str, str] = {}
         self._give_backs: dict[str, GiveBack] = {}
         self._running: set[str] = set()
         self._is_whole = False
@@ -163,7 +101,7 @@ class Ledger:
 
     # Purchases.
 
-    def purchase(self, params: RequestParams, call: Call, details: Mapping[str, Any] | None = None) -> "PurchaseScope":
+    def purchase(self, params: RequestParams, call: Call, details: Mapping[str, Any] | None = None) -> PurchaseScope:
         """Around everything a `request` does; return `purchase.report` after it, not inside.
 
         If `purchase.new` is False, buy nothing and answer `purchase.report`. Else the intent and `details` are on disk
@@ -215,6 +153,11 @@ class Ledger:
         """A purchase to look into: to say `saw`, `made` or `not_made` when the far side has shown what became of it."""
         order = self._orders.get(token)
         return None if order is None else Purchase(self, order, new=False)
+
+    def find_by_instance(self, instance: str) -> Purchase | None:
+        """The purchase under which an instance was seen, None if none is known."""
+        token = self._owners.get(instance)
+        return None if token is None else self.find(token)
 
     def order(self, token: str) -> Order:
         """What is known of a token; KeyError if nothing."""
@@ -365,13 +308,17 @@ class Ledger:
 
     def _store(self, order: Order) -> None:
         self._journal.append(record_of(order))
+        self._hold(order)
+
+    def _hold(self, order: Order) -> None:
         self._orders[order.token] = order
+        self._owners.update((each.instance, order.token) for each in order.instances)
 
     def _read(self, record: Any) -> None:
         try:
             match record:
                 case {"order": str(token)}:
-                    self._orders[token] = order_from(token, dict(record))
+                    self._hold(order_from(token, dict(record)))
                 case {"return": str(return_id)}:
                     self._give_backs[return_id] = give_back_from(return_id, dict(record))
                 case {"forgot": str(return_id)}:

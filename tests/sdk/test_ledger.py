@@ -22,8 +22,9 @@ from provider_sdk.contract import (
     ReturnParams,
 )
 from provider_sdk.errors import ContractError, NothingMade, StateFull, StateUnreadable
-from provider_sdk.ledger import COMPACT_AT, Ledger, Purchase
+from provider_sdk.ledger import COMPACT_AT, Ledger
 from provider_sdk.orders import Stage
+from provider_sdk.purchase import Purchase
 from provider_sdk.state import StateFolder
 
 NAME = "ledger.jsonl"
@@ -305,6 +306,15 @@ def test_a_give_back_is_known_by_its_items_until_it_is_forgotten(ledger: Ledger,
     assert opened(tmp_path).given_back("rt-1") == (ReturnItem("m.1", 0),)
     ledger.forget(ForgetParams(returns=("rt-1", "rt-never")))
     assert opened(tmp_path).given_back("rt-1") is None
+
+
+def test_a_purchase_is_found_by_an_instance_of_it_also_by_the_next_process(ledger: Ledger, tmp_path: Path) -> None:
+    buy(ledger, "m.1", "m.2")
+    for each in (ledger, opened(tmp_path)):
+        found = each.find_by_instance("m.2")
+        assert found is not None
+        assert found.order.token == "tk-1"
+        assert each.find_by_instance("m.9") is None
 
 
 def test_a_forgotten_token_is_never_bought_again_and_its_living_machines_stay_known(
