@@ -18,6 +18,9 @@ from provider_sdk.errors import ConfigFault, ContractError
 
 REREAD_S = 300.0
 SECRET_BYTES = 65_536
+LEAST_HIDDEN = 6
+HIDDEN_MOST = 2_000
+"""Texts kept out of the log; the oldest, replaced long ago, are forgotten first."""
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}\Z")
 
 T = TypeVar("T")
@@ -121,10 +124,10 @@ class Credentials:
     def _remember(self, content: str) -> None:
         for text in (content, *content.splitlines()):
             if len(text) >= LEAST_HIDDEN:  # shorter ones would hide half the log
+                self._shown.pop(text, None)
                 self._shown[text] = None
-
-
-LEAST_HIDDEN = 6
+        while len(self._shown) > HIDDEN_MOST:
+            del self._shown[next(iter(self._shown))]
 
 
 class FromSecret(Generic[T]):

@@ -38,8 +38,11 @@ from provider_sdk.orders import (
     Stage,
     give_back_from,
     give_back_record,
+    instances_from,
     order_from,
     record_of,
+    sighting_record,
+    with_instances,
 )
 from provider_sdk.purchase import Purchase, PurchaseScope
 from provider_sdk.state import StateFolder
@@ -207,6 +210,16 @@ class Ledger:
             if after != before:
                 self._store(after)
 
+    def saw(self, token: str, instances: Iterable[Instance]) -> None:
+        """Write what is new of these instances, and no more: a purchase of a thousand is seen one by one."""
+        with self._lock:
+            order = self._orders[token]
+            known = {each.instance: each for each in order.instances}
+            news = tuple(each for each in instances if known.get(each.instance) != each)
+            if news:
+                self._journal.append(sighting_record(token, news))
+                self._hold(with_instances(order, news))
+
     def close(self, token: str, stage: Stage, problems: Iterable[Problem] = ()) -> None:
         """Bring a purchase to a stage; a final one never changes (clause RP-1)."""
         with self._lock:
@@ -311,14 +324,21 @@ class Ledger:
         self._hold(order)
 
     def _hold(self, order: Order) -> None:
+        before = self._orders.get(order.token)
+        if before is not None and len(before.instances) > len(order.instances):  # only the tombstone left
+            for each in before.instances:
+                self._owners.pop(each.instance, None)
         self._orders[order.token] = order
-        self._owners.update((each.instance, order.token) for each in order.instances)
+        for each in order.instances[0 if before is None else len(before.instances) :]:
+            self._owners[each.instance] = order.token
 
     def _read(self, record: Any) -> None:
         try:
             match record:
                 case {"order": str(token)}:
                     self._hold(order_from(token, dict(record)))
+                case {"saw": str(token)}:
+                    self._hold(with_instances(self._orders[token], instances_from(record["instances"])))
                 case {"return": str(return_id)}:
                     self._give_backs[return_id] = give_back_from(return_id, dict(record))
                 case {"forgot": str(return_id)}:
@@ -339,4 +359,5 @@ class Ledger:
         if records - len(kept) - len(fresh) < COMPACT_AT:
             return
         self._orders, self._give_backs = kept, fresh
+        self._owners = {each.instance: token for token, order in kept.items() for each in order.instances}
         self._journal.rewrite([*map(record_of, kept.values()), *map(give_back_record, fresh.values())])

@@ -120,11 +120,21 @@ def order_from(token: str, record: Mapping[str, Any]) -> Order:
         template=record["template"],
         units=int(record["units"]),
         details=dict(record["details"]),
-        instances=tuple(decode(Instance, each) for each in record["instances"]),
+        instances=instances_from(record["instances"]),
         problems=tuple(decode(Problem, each) for each in record["problems"]),
         cancelling=bool(record["cancelling"]),
         forgotten=bool(record["forgotten"]),
     )
+
+
+def sighting_record(token: str, seen: tuple[Instance, ...]) -> dict[str, object]:
+    """The record of instances seen, or seen anew, under a token."""
+    return {"saw": token, "instances": [encode(each) for each in seen]}
+
+
+def instances_from(raw: list[object]) -> tuple[Instance, ...]:
+    """The instances that were written; BadShape or TypeError for what is none."""
+    return tuple(decode(Instance, each) for each in raw)
 
 
 def give_back_record(give_back: GiveBack) -> dict[str, object]:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from provider_sdk.contract.types import Instance, Problem, Report
-from provider_sdk.orders import Order, Stage, with_instances
+from provider_sdk.orders import Order, Stage
 
 if TYPE_CHECKING:
     from provider_sdk.ledger import Ledger
@@ -49,7 +49,7 @@ class Purchase:
 
     def saw(self, *instances: Instance) -> None:
         """These exist under this token (or have changed); to be said as soon as an id is known."""
-        self._ledger.change(self._token, lambda order: with_instances(order, instances))
+        self._ledger.saw(self._token, instances)
 
     def taken(self) -> None:
         """The far side has it and goes on by itself: `pending`, also after a crash."""

@@ -317,6 +317,51 @@ def test_a_purchase_is_found_by_an_instance_of_it_also_by_the_next_process(ledge
         assert each.find_by_instance("m.9") is None
 
 
+def test_a_purchase_seen_one_by_one_writes_each_instance_a_bounded_number_of_times(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    names = [f"m.{number}" for number in range(300)]
+    with ledger.purchase(params(), licence()) as purchase:
+        for name in names:
+            purchase.saw(machine(name))
+        purchase.made()
+    assert (tmp_path / NAME).read_text().count('"m.7"') == 2
+    after = opened(tmp_path)
+    assert [each.instance for each in after.instances()] == names
+    size = (tmp_path / NAME).stat().st_size
+    ledger.status(asked(), lambda found: found.saw(*map(machine, names)))
+    assert (tmp_path / NAME).stat().st_size == size
+
+
+def test_a_crash_while_instances_are_seen_one_by_one_loses_none_of_them(ledger: Ledger, tmp_path: Path) -> None:
+    def killed_after(*names: str) -> None:
+        with ledger.purchase(params(), licence()) as purchase:
+            for name in names:
+                purchase.saw(machine(name))
+            purchase.saw(machine(names[0], InstanceState.GONE))
+            raise Killed
+
+    with pytest.raises(Killed):
+        killed_after("m.1", "m.2")
+    found = opened(tmp_path).find_by_instance("m.2")
+    assert found is not None
+    assert [(each.instance, each.state) for each in found.order.instances] == [
+        ("m.1", InstanceState.GONE),
+        ("m.2", InstanceState.RUNNING),
+    ]
+
+
+def test_an_instance_of_which_only_the_tombstone_is_left_is_found_no_more(ledger: Ledger) -> None:
+    buy(ledger, "m.1")
+    found = ledger.find("tk-1")
+    assert found is not None
+    found.saw(machine("m.1", InstanceState.GONE))
+    assert ledger.find_by_instance("m.1") is not None
+    ledger.forget(ForgetParams(tokens=("tk-1",)))
+    assert ledger.find_by_instance("m.1") is None
+    assert outcome(ledger) is Outcome.MADE
+
+
 def test_a_forgotten_token_is_never_bought_again_and_its_living_machines_stay_known(
     ledger: Ledger, tmp_path: Path
 ) -> None:
