@@ -52,6 +52,7 @@ from provisioner.core.model import (
 )
 
 THOUSANDTHS = 1000
+DETAIL_MOST = 2000
 CANONICAL: Mapping[str, int] = {
     "B": 1,
     "KiB": 1024,
@@ -198,13 +199,21 @@ def problem(wire: WireProblem | ErrorData) -> Problem:
         error_class=wire.error_class.value,
         units=wire.units if isinstance(wire, WireProblem) else None,
         reason=wire.reason,
-        detail=wire.detail,
+        detail=_detail(wire),
         retry_after_s=wire.retry_after_s,
         template=scope.template,
         place=place(scope.place),
         limit=scope.limit or named,
         whole_provider=scope.provider,
     )
+
+
+def _detail(wire: WireProblem | ErrorData) -> str | None:
+    """What it says for people, with every fault and every version it names; None if it says nothing."""
+    said = [wire.detail] if wire.detail else []
+    said += [f"{fault.path or '/'}: {fault.detail}" for fault in wire.faults]
+    said += [f"it speaks {', '.join(wire.supported)}"] if wire.supported else []
+    return "; ".join(said)[:DETAIL_MOST] or None
 
 
 def refusal(error: ErrorData) -> Refusal:

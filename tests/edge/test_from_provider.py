@@ -1,0 +1,46 @@
+"""What a provider says reaches people whole, and numbers reach the core exactly."""
+
+import pytest
+
+from provider_sdk.contract import ErrorData, decode
+from provider_sdk.contract.types import Instance
+from provisioner.edge import from_provider
+
+
+def error(**fields: object) -> ErrorData:
+    """An error's data as it came over the wire."""
+    return decode(ErrorData, fields)
+
+
+def test_every_fault_of_a_refused_configuration_is_told() -> None:
+    faults = [{"path": "/region", "detail": "is missing"}, {"path": "", "detail": "unknown key zon"}]
+    problem = from_provider.problem(error(error_class="config", detail="two faults", faults=faults))
+    assert problem.detail == "two faults; /region: is missing; /: unknown key zon"
+
+
+def test_the_versions_a_provider_speaks_are_told() -> None:
+    assert from_provider.problem(error(error_class="version", supported=["3.0", "3.1"])).detail == "it speaks 3.0, 3.1"
+
+
+def test_a_provider_that_gives_no_detail_has_none() -> None:
+    assert from_provider.problem(error(error_class="transient")).detail is None
+
+
+@pytest.mark.parametrize(
+    ("value", "thousandths"),
+    [
+        (2, 2_000),
+        (0.5, 500),
+        ({"value": 16, "unit": "GiB"}, 16 * 1024**3 * 1000),
+        ({"value": 1, "unit": "Gbit/s"}, 125 * 10**9),
+    ],
+)
+def test_numbers_become_thousandths_of_the_canonical_unit(value: object, thousandths: int) -> None:
+    seen = decode(Instance, {"instance": "i-1", "units": 1, "state": "running", "attributes": {"memory": value}})
+    assert from_provider.instance(seen).size == (("memory", thousandths),)
+
+
+def test_words_become_labels_one_for_each_element_of_a_list() -> None:
+    attributes = {"arch": "x86_64", "ecc": True, "zones": ["a", "b"]}
+    seen = decode(Instance, {"instance": "i-1", "units": 1, "state": "running", "attributes": attributes})
+    assert from_provider.instance(seen).labels == (("arch", "x86_64"), ("ecc", "true"), ("zones", "a"), ("zones", "b"))
