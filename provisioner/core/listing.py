@@ -31,7 +31,7 @@ def take_listed(draft: Draft, event: Listed, now: Moment, settings: Settings) ->
     strangers: list[str] = []
     for seen in event.instances:
         known, draft = _take(draft, event, seen, now)
-        if not known:
+        if not known and seen.state != "gone":
             strangers.append(seen.provider_id)
     if event.named:
         return _named_read(draft, event, now)

@@ -32,6 +32,12 @@ def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settin
     for name in sorted(settings.providers):
         if not is_ready(world, name):
             reasons.append(f"provider {name} is not ready: {not_ready_because(world, name)}")
+    for name, lists in sorted(world.seen.lists.items()):
+        if lists.strangers:
+            reasons.append(
+                f"provider {name} lists {len(lists.strangers)} things that no fact knows: they may cost money; "
+                f"see `provisioner providers {name}`"
+            )
     for name, source in source_views(world, settings, now).items():
         if name in world.demands and not source.buys:
             reasons.append(f"source {name} is silent: nothing new is bought for it")

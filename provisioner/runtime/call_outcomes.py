@@ -4,6 +4,7 @@ stands for it where it is none.
 It sends nothing and decides nothing.
 """
 
+from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 from attrs import frozen
@@ -14,10 +15,13 @@ from provisioner.core import events
 from provisioner.core.events import Lost, NotWritten, Refusal
 from provisioner.core.model import Problem
 from provisioner.edge import from_provider
+from provisioner.edge.salvage import salvaged
 from provisioner.runtime import supervision
 from provisioner.runtime.supervision import Answered, Failed, Unwritten
 
 T = TypeVar("T")
+Told: TypeAlias = Callable[[str], object]
+"""Takes a sentence for the log of what could not be read of an answer."""
 Outcome: TypeAlias = Answered | Failed | Unwritten | supervision.Lost
 
 
@@ -28,20 +32,34 @@ class Unreadable:
     detail: str
 
 
-def decoded(cls: type[T], outcome: Outcome) -> "T | Refusal | Lost | NotWritten | Unreadable":
-    """The checked answer of a call, or what came instead."""
+def decoded(cls: type[T], outcome: Outcome, told: Told) -> "T | Refusal | Lost | NotWritten | Unreadable":
+    """The checked answer of a call, or what came instead; what could not be read of it is told."""
     match outcome:
         case Answered(result):
-            try:
-                return decode(cls, result)
-            except BadShape as bad:
-                return Unreadable(str(bad)[:500])
+            return _read(cls, result, told)
         case Failed(error):
             return from_provider.refusal(error)
         case Unwritten(reason):
             return NotWritten(reason)
         case supervision.Lost(reason):
             return Lost(reason)
+
+
+def _read(cls: type[T], result: Mapping[str, object], told: Told) -> T | Unreadable:
+    try:
+        return decode(cls, result)
+    except BadShape as bad:
+        why = str(bad)[:500]
+    kept = salvaged(cls, result)
+    try:
+        if kept is not None and (kept.lost == 0 or cls is not WireReport):
+            answer = decode(cls, kept.answer)
+            told("; ".join(kept.faults)[:500])
+            return answer
+    except BadShape as bad:
+        why = str(bad)[:500]
+    told(why)
+    return Unreadable(why)
 
 
 def not_understood(why: Unreadable) -> Refusal:

@@ -68,7 +68,7 @@ class ProviderLink:
         tail_bytes: int = TAIL_BYTES,
     ) -> None:
         self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, tail_bytes=tail_bytes)
-        self._who, self._engine, self._nursery = who, engine, nursery
+        self._who, self._engine, self._nursery, self._log = who, engine, nursery, log
         self._asks: list[AskRequest] = []
         self._return_asks: list[AskReturn] = []
 
@@ -85,6 +85,9 @@ class ProviderLink:
                     self._nursery.start_soon(self._ask_returns)
             case _:
                 self._nursery.start_soon(self._carry_out, effect)
+
+    def _told(self, why: str) -> None:
+        self._log.warning("answer_unreadable", why=why)
 
     async def end(self, reason: str) -> None:
         """Ends the provider's process in order; its last answers still become events."""
@@ -115,7 +118,7 @@ class ProviderLink:
         count = 0
         for _ in range(PAGES_MOST):
             outcome = await self._seat.call(effect.number, "describe", to_provider.describe_params(cursor))
-            page = decoded(DescribeResult, outcome)
+            page = decoded(DescribeResult, outcome, self._told)
             if not isinstance(page, DescribeResult):
                 await self._read_failed(effect, "description", page)
                 return
@@ -141,7 +144,7 @@ class ProviderLink:
         count = 0
         for _ in range(PAGES_MOST):
             outcome = await self._seat.call(effect.number, "list", to_provider.list_params(cursor, named))
-            page = decoded(ListResult, outcome)
+            page = decoded(ListResult, outcome, self._told)
             if not isinstance(page, ListResult):
                 await self._read_failed(effect, "list" if named is None else "named", page)
                 return
@@ -185,7 +188,7 @@ class ProviderLink:
             not_after = self._engine.moment().boot_s + effect.timeout_s
             params = to_provider.request_params(self._who, request, request.carrier.epoch, not_after)
             called = await self._seat.call(effect.number, "request", params, effect.timeout_s, owed=effect)
-            answer = decoded(WireReport, called)
+            answer = decoded(WireReport, called, self._told)
             outcome = report_of(answer, request.id, request.token)
         await self._engine.tell(
             events.RequestAnswered(effect.key, effect.provider, effect.number, effect.request, outcome)
@@ -204,7 +207,7 @@ class ProviderLink:
         called = await self._seat.call(
             asked[0].number, "request_status", to_provider.request_status_params(self._who, facts)
         )
-        answer = decoded(RequestStatusResult, called)
+        answer = decoded(RequestStatusResult, called, self._told)
         reports = (
             {(r.request_id, r.token): r for r in answer.requests} if isinstance(answer, RequestStatusResult) else {}
         )
@@ -223,7 +226,9 @@ class ProviderLink:
         else:
             not_after = self._engine.moment().boot_s + self._seat.timeout_s("return")
             params = to_provider.return_params(giveback, giveback.carrier.epoch, not_after)
-            answer = decoded(ReturnResult, await self._seat.call(effect.number, "return", params, owed=effect))
+            answer = decoded(
+                ReturnResult, await self._seat.call(effect.number, "return", params, owed=effect), self._told
+            )
             if isinstance(answer, ReturnResult):
                 outcome = events.ReturnWords(tuple(from_provider.item_word(i) for i in answer.items))
             else:
@@ -239,7 +244,8 @@ class ProviderLink:
         while self._return_asks:
             asked, self._return_asks = self._return_asks[:ASKS_IN_A_FRAME], self._return_asks[ASKS_IN_A_FRAME:]
             params = to_provider.return_status_params([a.return_id for a in asked])
-            answer = decoded(ReturnStatusResult, await self._seat.call(asked[0].number, "return_status", params))
+            called = await self._seat.call(asked[0].number, "return_status", params)
+            answer = decoded(ReturnStatusResult, called, self._told)
             statuses = {s.return_id: s for s in answer.returns} if isinstance(answer, ReturnStatusResult) else {}
             for ask in asked:
                 status = statuses.get(ask.return_id)

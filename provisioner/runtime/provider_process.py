@@ -18,11 +18,12 @@ from provisioner.core.ids import digest
 from provisioner.core.settings import ProviderSettings
 from provisioner.core.world import World
 from provisioner.edge import from_provider, to_provider
+from provisioner.edge.peer import Notified
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime import supervision
 from provisioner.runtime.call_outcomes import Outcome, decoded, why_not_opened
 from provisioner.runtime.command import SpawnRefused
-from provisioner.runtime.provider_reports import report_events
+from provisioner.runtime.provider_reports import NoteBudget, report_events
 from provisioner.runtime.stale_group import StillThere, end_stale_group
 from provisioner.runtime.supervision import TAIL_BYTES, Graces, Log, Pings, ProcessSpec, Unwritten
 from provisioner.runtime.supervisor import ProviderProcess, open_process
@@ -132,7 +133,12 @@ class ProcessSeat:
         )
 
     def _reporter(self, number: int) -> Callable[[supervision.Report], Awaitable[None]]:
+        notes = NoteBudget()
+
         async def report(news: supervision.Report) -> None:
+            is_note = isinstance(news, Notified) and news.name == "log"
+            if is_note and not notes.allows(self._engine.moment().boot_s, self._log):
+                return
             if isinstance(news, supervision.Ended):
                 await self._prove_end(news)
             for event in report_events(self._settings.name, number, news, self._log):
@@ -154,7 +160,7 @@ class ProcessSeat:
         """The handshake; the outcome is an event."""
         params = to_provider.initialize_params(self._who, self._settings, self._folders, effect.epoch)
         outcome = await self.call(effect.number, "initialize", params, self._settings.limits.start_s)
-        answer = decoded(InitializeResult, outcome)
+        answer = decoded(InitializeResult, outcome, lambda why: self._log.warning("answer_unreadable", why=why))
         if isinstance(answer, InitializeResult) and answer.version not in to_provider.VERSIONS:
             detail = f"it answered version {answer.version}, we speak {', '.join(to_provider.VERSIONS)}"
             await self._engine.tell(

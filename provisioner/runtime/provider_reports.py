@@ -12,8 +12,29 @@ from provisioner.core import events
 from provisioner.core.events import Event
 from provisioner.core.model import Notice
 from provisioner.edge import from_provider, peer
+from provisioner.edge.salvage import salvaged
 from provisioner.runtime import supervision
 from provisioner.runtime.supervision import Log
+
+NOTES_MOST, NOTES_PER_S = 100, 10.0
+"""How many of a provider's `log` notifications are logged within how many seconds; more are counted."""
+
+
+class NoteBudget:
+    """Bounds what a provider may write into our log by notifications."""
+
+    def __init__(self) -> None:
+        self._since_s = float("-inf")
+        self._count = 0
+
+    def allows(self, now_s: float, log: Log) -> bool:
+        """Whether one more note is logged now; at the end of a window the number of those left out is."""
+        if now_s - self._since_s >= NOTES_PER_S:
+            if self._count > NOTES_MOST:
+                log.warning("notes_left_out", count=self._count - NOTES_MOST, within_s=NOTES_PER_S)
+            self._since_s, self._count = now_s, 0
+        self._count += 1
+        return self._count <= NOTES_MOST
 
 
 def report_events(provider: str, number: int, news: supervision.Report, log: Log) -> Iterator[Event]:
@@ -58,8 +79,9 @@ def _late(provider: str, number: int, late: peer.LateAnswer) -> Iterator[Event]:
     if late.call.method != "request" or isinstance(late.answer, ErrorData):
         return
     asked = decode(RequestParams, late.call.params)
+    kept = salvaged(WireReport, late.answer)
     try:
-        report = decode(WireReport, late.answer)
+        report = decode(WireReport, late.answer if kept is None else kept.answer)
     except BadShape:
         return
     if report.token == asked.token:

@@ -286,7 +286,8 @@ def test_health_names_every_reason() -> None:
     holds(REPLY_SCHEMAS["/v1/health"], found)
     assert found["status"] == "degraded"
     assert found["uptime_s"] == 1000.0
-    assert len(found["reasons"]) == 2
+    assert len(found["reasons"]) == 3
+    assert any("no fact knows" in reason for reason in found["reasons"])
     assert "the disk is full" in found["reasons"][0]
     assert "west" in found["reasons"][1]
     silent: Any = health(with_demand(empty_world(), Line("q", Kind.HOST, 1)), None, NOW, SETTINGS, "1")

@@ -1,0 +1,36 @@
+"""An answer is read as far as it can be; what can't be read is told, and proves nothing."""
+
+from provider_sdk.contract import ListResult, Report
+from provisioner.core.events import Refusal
+from provisioner.runtime.call_outcomes import Unreadable, decoded, report_of
+from provisioner.runtime.supervision import Answered
+
+GOOD = {"instance": "i-1", "units": 1, "state": "running"}
+BAD = {"instance": "i-2", "units": -4, "state": "running"}
+
+
+def test_a_report_with_a_senseless_field_still_names_what_was_made() -> None:
+    told: list[str] = []
+    raw = {"request_id": "rq-1", "token": "tk-1", "outcome": "made", "instances": [GOOD, BAD]}
+    answer = decoded(Report, Answered(raw), told.append)
+    assert isinstance(answer, Report)
+    assert [i.instance for i in answer.instances] == ["i-1", "i-2"]
+    assert "i-2" in told[0]
+
+
+def test_a_report_that_lost_a_thing_is_not_understood() -> None:
+    told: list[str] = []
+    raw = {"request_id": "rq-1", "token": "tk-1", "outcome": "made", "instances": [GOOD, {"units": 1}]}
+    answer = decoded(Report, Answered(raw), told.append)
+    assert isinstance(answer, Unreadable)
+    outcome = report_of(answer, "rq-1", "tk-1")
+    assert isinstance(outcome, Refusal)
+    assert not outcome.not_made
+    assert told
+
+
+def test_a_list_is_read_past_what_has_no_readable_id() -> None:
+    raw = {"instances": [GOOD, {"units": 1}], "age_s": 0, "complete": True}
+    answer = decoded(ListResult, Answered(raw), lambda _: None)
+    assert isinstance(answer, ListResult)
+    assert (len(answer.instances), answer.complete) == (1, False)
