@@ -1,67 +1,19 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 
-from provider_sdk.call import Call
 from provider_sdk.contract import (
-    AskedRequest,
     CancelParams,
     ErrorClass,
-    ForgetParams,
-    Instance,
-    InstanceState,
-    Mark,
     Outcome,
-    Problem,
     Report,
-    RequestParams,
-    RequestStatusParams,
-    ReturnItem,
-    ReturnParams,
 )
 from provider_sdk.errors import ContractError, NothingMade, StateFull, StateUnreadable
-from provider_sdk.ledger import COMPACT_AT, Ledger
+from provider_sdk.ledger import Ledger
 from provider_sdk.orders import Stage
-from provider_sdk.purchase import Purchase
-from provider_sdk.state import StateFolder
-
-NAME = "ledger.jsonl"
-
-
-class Killed(BaseException):
-    """Stands for the end of the process at this very place."""
-
-
-def params(token: str = "tk-1", units: int = 2, **more: object) -> RequestParams:
-    mark = Mark("clu-a", "l-1", "east", "rq-1", token, 7)
-    return RequestParams("rq-1", token, "small", units, mark, 7, 100.0, **more)  # type: ignore[arg-type]
-
-
-def asked(token: str = "tk-1") -> RequestStatusParams:
-    return RequestStatusParams((AskedRequest("rq-1", token, "small", 2, params(token).mark),))
-
-
-def machine(name: str, state: InstanceState = InstanceState.RUNNING) -> Instance:
-    return Instance(name, 1, state, template="small")
-
-
-def licence() -> Call:
-    return Call(
-        method="request",
-        epoch=7,
-        not_after=100.0,
-        boot_now=lambda: 50.0,
-        highest_epoch=lambda: 7,
-        on_superseded=lambda: None,
-    )
-
-
-def opened(path: Path, **more: Callable[[], float]) -> Ledger:
-    ledger = Ledger(StateFolder(path), **more)  # type: ignore[arg-type]
-    ledger.open()
-    return ledger
+from tests.sdk.ledgers import NAME, Killed, asked, buy, licence, machine, opened, outcome, params
 
 
 @pytest.fixture
@@ -69,20 +21,6 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     found = opened(tmp_path)
     yield found
     found.close_file()
-
-
-def buy(ledger: Ledger, *names: str, wanted: RequestParams | None = None) -> Report:
-    call = licence()
-    with ledger.purchase(wanted or params(), call) as purchase:
-        if purchase.new:
-            call.check_fence()
-            purchase.saw(*map(machine, names))
-            purchase.made()
-    return purchase.report
-
-
-def outcome(ledger: Ledger, token: str = "tk-1") -> Outcome:
-    return ledger.status(asked(token)).requests[0].outcome
 
 
 def failing(ledger: Ledger, problem: BaseException, *, fenced: bool = True, seen: tuple[str, ...] = ()) -> Report:
@@ -254,156 +192,3 @@ def test_st_2_without_room_for_the_intent_nothing_is_begun(ledger: Ledger) -> No
     with pytest.raises((StateFull, StateUnreadable)):
         buy(ledger, "m.1")
     assert ledger.orders() == ()
-
-
-def test_a_look_at_the_far_side_brings_the_report_up_to_date_for_good(ledger: Ledger, tmp_path: Path) -> None:
-    buy(ledger, "m.1", "m.2")
-
-    def look(purchase: Purchase) -> None:
-        purchase.saw(machine("m.1", InstanceState.GONE))
-
-    report = ledger.status(asked(), look).requests[0]
-    states = {each.instance: each.state for each in report.instances}
-    assert states == {"m.1": InstanceState.GONE, "m.2": InstanceState.RUNNING}
-    assert opened(tmp_path).status(asked()).requests[0] == report
-
-
-def test_a_running_purchase_is_not_looked_into(ledger: Ledger) -> None:
-    with ledger.purchase(params(), licence()):
-        report = ledger.status(asked(), lambda purchase: purchase.made()).requests[0]
-        assert report.outcome is Outcome.PENDING
-
-
-def test_quiet_time_counts_from_the_end_of_the_call_and_in_this_process_alone(tmp_path: Path) -> None:
-    now = [1000.0]
-    ledger = opened(tmp_path, now=lambda: now[0])
-
-    def slow(problem: BaseException) -> None:
-        call = licence()
-        with ledger.purchase(params(), call):
-            call.check_fence()
-            now[0] += 60
-            raise problem
-
-    with pytest.raises(ContractError):
-        slow(ContractError(ErrorClass.TRANSIENT))
-    now[0] += 3
-    found = ledger.find("tk-1")
-    assert found is not None
-    assert found.quiet_s == 3
-    now[0] += 100
-    after = opened(tmp_path, now=lambda: now[0]).find("tk-1")
-    assert after is not None
-    assert after.quiet_s == 0
-
-
-def test_a_give_back_is_known_by_its_items_until_it_is_forgotten(ledger: Ledger, tmp_path: Path) -> None:
-    asked_for = ReturnParams("rt-1", (ReturnItem("m.1", 0),), 7, 100.0)
-    ledger.give_back(asked_for)
-    size = (tmp_path / NAME).stat().st_size
-    ledger.give_back(asked_for)
-    assert (tmp_path / NAME).stat().st_size == size
-    assert opened(tmp_path).given_back("rt-1") == (ReturnItem("m.1", 0),)
-    ledger.forget(ForgetParams(returns=("rt-1", "rt-never")))
-    assert opened(tmp_path).given_back("rt-1") is None
-
-
-def test_a_purchase_is_found_by_an_instance_of_it_also_by_the_next_process(ledger: Ledger, tmp_path: Path) -> None:
-    buy(ledger, "m.1", "m.2")
-    for each in (ledger, opened(tmp_path)):
-        found = each.find_by_instance("m.2")
-        assert found is not None
-        assert found.order.token == "tk-1"
-        assert each.find_by_instance("m.9") is None
-
-
-def test_a_purchase_seen_one_by_one_writes_each_instance_a_bounded_number_of_times(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    names = [f"m.{number}" for number in range(300)]
-    with ledger.purchase(params(), licence()) as purchase:
-        for name in names:
-            purchase.saw(machine(name))
-        purchase.made()
-    assert (tmp_path / NAME).read_text().count('"m.7"') == 2
-    after = opened(tmp_path)
-    assert [each.instance for each in after.instances()] == names
-    size = (tmp_path / NAME).stat().st_size
-    ledger.status(asked(), lambda found: found.saw(*map(machine, names)))
-    assert (tmp_path / NAME).stat().st_size == size
-
-
-def test_a_crash_while_instances_are_seen_one_by_one_loses_none_of_them(ledger: Ledger, tmp_path: Path) -> None:
-    def killed_after(*names: str) -> None:
-        with ledger.purchase(params(), licence()) as purchase:
-            for name in names:
-                purchase.saw(machine(name))
-            purchase.saw(machine(names[0], InstanceState.GONE))
-            raise Killed
-
-    with pytest.raises(Killed):
-        killed_after("m.1", "m.2")
-    found = opened(tmp_path).find_by_instance("m.2")
-    assert found is not None
-    assert [(each.instance, each.state) for each in found.order.instances] == [
-        ("m.1", InstanceState.GONE),
-        ("m.2", InstanceState.RUNNING),
-    ]
-
-
-def test_an_instance_of_which_only_the_tombstone_is_left_is_found_no_more(ledger: Ledger) -> None:
-    buy(ledger, "m.1")
-    found = ledger.find("tk-1")
-    assert found is not None
-    found.saw(machine("m.1", InstanceState.GONE))
-    assert ledger.find_by_instance("m.1") is not None
-    ledger.forget(ForgetParams(tokens=("tk-1",)))
-    assert ledger.find_by_instance("m.1") is None
-    assert outcome(ledger) is Outcome.MADE
-
-
-def test_a_forgotten_token_is_never_bought_again_and_its_living_machines_stay_known(
-    ledger: Ledger, tmp_path: Path
-) -> None:
-    buy(ledger, "m.1")
-    ledger.forget(ForgetParams(tokens=("tk-1", "tk-never")))
-    assert [each.instance for each in opened(tmp_path).instances()] == ["m.1"]
-    found = ledger.find("tk-1")
-    assert found is not None
-    found.saw(machine("m.1", InstanceState.GONE))
-    ledger.forget(ForgetParams(tokens=("tk-1",)))
-    assert buy(opened(tmp_path), "m.2").outcome is Outcome.MADE
-
-
-def test_old_final_orders_shrink_to_their_token_when_enough_of_the_file_is_superseded(tmp_path: Path) -> None:
-    now = [1000.0]
-    ledger = opened(tmp_path, now=lambda: now[0])
-    buy(ledger, "m.1")
-    buy(ledger, "m.2", wanted=params("tk-2"))
-    first = ledger.find("tk-1")
-    assert first is not None
-    first.saw(machine("m.1", InstanceState.GONE))
-    with (tmp_path / NAME).open("a") as file:
-        last = (tmp_path / NAME).read_text().splitlines()[-1]
-        file.write(f"{last}\n" * COMPACT_AT)
-    now[0] += 700_000
-    after = opened(tmp_path, now=lambda: now[0])
-    assert len((tmp_path / NAME).read_text().splitlines()) == 2
-    assert [each.instance for each in after.instances()] == ["m.2"]
-    assert [outcome(opened(tmp_path), token) for token in ("tk-1", "tk-2")] == [Outcome.MADE, Outcome.MADE]
-    assert not is_new(after, "tk-1")
-
-
-def is_new(ledger: Ledger, token: str) -> bool:
-    with ledger.purchase(params(token), licence()) as purchase:
-        found = purchase.new
-    return found
-
-
-def test_a_problem_told_at_the_end_stands_in_the_report(ledger: Ledger) -> None:
-    call = licence()
-    with ledger.purchase(params(), call) as purchase:
-        call.check_fence()
-        purchase.saw(machine("m.1"))
-        purchase.made(Problem(ErrorClass.NO_CAPACITY, units=1))
-    assert purchase.report.problems == (Problem(ErrorClass.NO_CAPACITY, units=1),)
