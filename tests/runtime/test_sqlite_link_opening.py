@@ -6,8 +6,13 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +29,8 @@ from provisioner.runtime.links.link import Batch, Committed, Put
 from provisioner.runtime.links.places import unreachable
 from provisioner.runtime.links.sqlite import open_sqlite
 from provisioner.runtime.links.sqlite_file import SCHEMA, connect_sound, make_if_missing
+from provisioner.runtime.links.sqlite_writer import Patience
+from tests.house.sources import ROOT
 
 
 @pytest.fixture
@@ -61,6 +68,53 @@ def contents(place: Path) -> bytes:
 
 def write(place: Path, content: bytes) -> None:
     place.write_bytes(content)
+
+
+NOBODY = 65534
+OPEN_AS_NOBODY = f"""
+import os, sys
+from pathlib import Path
+import trio
+from provisioner.runtime.links.errors import FactsUnreachable
+from provisioner.runtime.links.sqlite import open_sqlite
+
+async def open_and_close():
+    await (await open_sqlite(Path(sys.argv[1]), "clu-a", "prov-2")).close()
+
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid({NOBODY})
+    os.setuid({NOBODY})
+try:
+    trio.run(open_and_close)
+except* FactsUnreachable as refusals:
+    print(*refusals.exceptions)
+"""
+
+
+@contextlib.contextmanager
+def folder_of_nobody() -> Iterator[Path]:
+    """A folder that a user without rights of root owns and can get at, which pytest's own is not."""
+    folder = Path(tempfile.mkdtemp(prefix="facts-"))
+    give_to_nobody(folder)
+    try:
+        yield folder
+    finally:
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def give_to_nobody(path: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def opened_by_nobody(place: Path) -> str:
+    """What a process that may not do everything is told when it opens these facts; empty if it could."""
+    command = [sys.executable, "-c", OPEN_AS_NOBODY, str(place)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout.strip()
 
 
 def change(place: Path, statement: str, *values: object) -> None:
@@ -238,12 +292,33 @@ async def test_a_pipe_in_place_of_the_side_file_is_an_error_and_no_endless_wait(
     assert "not an ordinary file" in (await refusal(place, FactsUnreachable)).sentence
 
 
-async def test_a_file_one_may_not_write_is_refused(place: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write everything")
+@pytest.mark.parametrize("read_only", ["facts.db", "facts.db.owner", "."])
+def test_what_one_may_only_read_is_refused(read_only: str) -> None:
+    with folder_of_nobody() as folder:
+        assert opened_by_nobody(folder / "facts.db") == ""
+        kept = folder / read_only
+        kept.chmod(0o500)
+        said = opened_by_nobody(folder / "facts.db")
+        kept.chmod(0o700)
+        assert "right to" in said
+        assert str(folder / "facts.db") in said
+        assert opened_by_nobody(folder / "facts.db") == ""
+
+
+def test_facts_are_not_made_in_a_folder_one_may_not_write() -> None:
+    with folder_of_nobody() as folder:
+        folder.chmod(0o500)
+        assert "right to read and write the file and its folder" in opened_by_nobody(folder / "facts.db")
+        assert modes_in(folder) == {}
+
+
+async def test_facts_that_another_program_keeps_from_being_written_are_refused(place: Path) -> None:
     await make_facts(place)
-    os.chmod(place, 0o400)
-    assert "right to write" in (await refusal(place, FactsUnreachable)).remedy
+    with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(FactsUnreachable, match="locked by another program"):
+            await open_sqlite(place, "clu-a", "prov-2", Patience(busy_s=0.05))
+    await make_facts(place)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ def verify(place: Path, cluster: str) -> Meta:
     Raises FactsNewer, FactsOfOtherCluster, FactsCorrupt, FactsUnreachable.
     """
     try:
-        with place.open("rb") as file:
+        # For writing too: beside a file it may only read SQLite would make a log that nobody may write, and leave it.
+        with place.open("r+b") as file:
             head = file.read(16)
     except OSError as error:
         raise unreachable(place, error) from error
@@ -142,7 +143,10 @@ def read_meta(connection: sqlite3.Connection, place: Path) -> Meta:
 
 
 def connect_sound(place: Path, busy_s: float) -> sqlite3.Connection:
-    """Connect and have SQLite examine the file, all of it if it is not large; raises FactsCorrupt, FactsUnreachable."""
+    """Connect and have SQLite examine the file, all of it if it is not large, and see that it can be written.
+
+    Raises FactsCorrupt, FactsUnreachable.
+    """
     with reading_errors(place), contextlib.ExitStack() as undo:
         connection = connect(place, busy_s)
         undo.callback(connection.close)
@@ -150,6 +154,10 @@ def connect_sound(place: Path, busy_s: float) -> sqlite3.Connection:
         (verdict,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
         if verdict != "ok":
             raise _corrupt(place, f"The database is damaged: {' '.join(str(verdict).split())[:300]}.")
+        # A file it may only read SQLite opens all the same, and lets a transaction begin: only a write tells.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE meta SET value = value WHERE key = 'revision'")
+        connection.execute("ROLLBACK")
         undo.pop_all()
     return connection
 
