@@ -3,7 +3,7 @@
 import os
 import platform
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from provisioner.runtime.engine import Engine
 from provisioner.runtime.links.link import Link
 from provisioner.runtime.links.sqlite import open_sqlite
 from provisioner.runtime.provider_link import ProviderLink
+from provisioner.runtime.rest_doors import check_doors, read_token
 from provisioner.runtime.rest_server import serve_rest
 from provisioner.runtime.spawn import prepare_descriptors
 from provisioner.runtime.subreaper import become_subreaper, reap_adopted
@@ -70,22 +71,24 @@ def folders_of(settings: Settings, provider: ProviderSettings) -> Folders:
 
 
 async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] | None = None) -> None:
-    """Runs until SIGTERM or SIGINT, then ends every provider in order. Raises FactsError, StillNeeded, and faults of
-    listening."""
+    """Runs until SIGTERM or SIGINT, also in the middle of the start, then ends every provider in order.
+
+    Raises FactsError, StillNeeded, DoorRefused.
+    """
     prepare_descriptors()
     become_subreaper()
+    if settings.listen.http is not None:
+        read_token(Path(settings.listen.http.token_file))  # before facts are made: it is no more than a look
     holder = f"{platform.node()}:{os.getpid()}"
     link = await open_sqlite(Path(settings.controller.path), settings.cluster, holder)
     try:
+        check_doors(settings)  # before anything is started, but after a rival on the same facts was named
         async with trio.open_nursery() as nursery:
             stopping = trio.Event()
-            nursery.start_soon(_watch_signals, stopping, log)
+            await nursery.start(_watch_signals, stopping, log)
             nursery.start_soon(reap_adopted)
-            async with running_engine(link, settings, SystemClock(), log, holder) as engine:
-                await nursery.start(serve_rest, engine, settings, log)
-                log.info("ready", cluster=settings.cluster, providers=len(settings.providers))
-                if ready is not None:
-                    ready()
+            async with running_engine(link, settings, SystemClock(), log, holder, stopping) as engine:
+                await _unless(stopping, partial(_serve, nursery, engine, settings, log, ready))
                 await stopping.wait()
             nursery.cancel_scope.cancel()
     finally:
@@ -93,10 +96,36 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
             await link.close()
 
 
+async def _serve(
+    nursery: trio.Nursery, engine: Engine, settings: Settings, log: Log, ready: Callable[[], None] | None
+) -> None:
+    """Returns once every door is served; of the providers nothing is said by that."""
+    urls = await nursery.start(serve_rest, engine, settings, log)
+    log.info("ready", cluster=settings.cluster, listens=urls, providers=len(settings.providers))
+    if ready is not None:
+        ready()
+
+
+async def _unless(stopping: trio.Event, step: Callable[[], Awaitable[object]]) -> None:
+    """One step of the start, broken off as soon as the daemon is to stop, since it may wait for what never comes."""
+    async with trio.open_nursery() as nursery:
+
+        async def break_off() -> None:
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(break_off)
+        if not stopping.is_set():
+            await step()
+        nursery.cancel_scope.cancel()
+
+
 @asynccontextmanager
-async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log, holder: str) -> AsyncIterator[Engine]:
-    """An engine that has taken over, with its providers' links; at the block's end the providers end first, heard to
-    the last."""
+async def running_engine(
+    link: Link, settings: Settings, clock: Clock, log: Log, holder: str, stopping: trio.Event
+) -> AsyncIterator[Engine]:
+    """An engine that has taken over, unless `stopping` came first, with its providers' links; at the block's end the
+    providers end first, heard to the last."""
     providers = Providers()
     engine = Engine(link, settings, clock, providers.begin, log, holder)
     who = Identity(settings.cluster, link.lineage, _name_form(holder), program_version())
@@ -107,7 +136,8 @@ async def running_engine(link: Link, settings: Settings, clock: Clock, log: Log,
                 folders, tail_bytes = folders_of(settings, entry), settings.keep.log_tail_bytes
                 reached = ProviderLink(entry, who, folders, engine, nursery, bound, tail_bytes=tail_bytes)
                 providers.add(name, reached)
-            await engine_nursery.start(engine.run, partial(_refuse_if_still_needed, settings))
+            admit = partial(_refuse_if_still_needed, settings)
+            await _unless(stopping, partial(engine_nursery.start, engine.run, admit))
             yield engine
             await providers.close()
             nursery.cancel_scope.cancel()
@@ -130,8 +160,11 @@ def _name_form(holder: str) -> str:
     return kept.strip("-")[:40].strip("-") or "provisioner"
 
 
-async def _watch_signals(stopping: trio.Event, log: Log) -> None:
+async def _watch_signals(
+    stopping: trio.Event, log: Log, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
         async for number in signals:
             log.info("stopping", signal=signal.Signals(number).name)
             stopping.set()

@@ -41,7 +41,7 @@ EXIT_NO_FACTS: Final = 74
 EXIT_IN_USE: Final = 75
 """Another daemon owns the facts; it is named."""
 EXIT_INTERRUPTED: Final = 130
-"""Interrupted before it ran; later on SIGINT is an orderly end."""
+"""Interrupted before it had opened its facts; from then on SIGINT is an orderly end, however far the start is."""
 EXIT_STILL_NEEDED: Final = 78
 """The configuration lacks a provider of which something is not proven gone."""
 

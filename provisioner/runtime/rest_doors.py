@@ -54,6 +54,19 @@ def open_doors(settings: Settings) -> Iterator[list[Door]]:
             _close(door)
 
 
+def check_doors(settings: Settings) -> None:
+    """DoorRefused for what would be in the way of open_doors; of the socket nothing is to be seen yet."""
+    if settings.listen.socket is not None:
+        path = Path(settings.listen.socket)
+        _clear_stale(path)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            number = errno.EACCES if path.parent.exists() else errno.ENOENT
+            raise _not_made(path, OSError(number, os.strerror(number)))
+    if settings.listen.http is not None:
+        token = read_token(Path(settings.listen.http.token_file))
+        _close(_loopback_door(settings.listen.http.bind, token))
+
+
 def read_token(path: Path) -> str:
     """The token in a file for its owner's eyes alone; DoorRefused if it is missing, too short or open to others."""
     try:
@@ -89,12 +102,16 @@ def _unix_door(path: Path) -> Door:
         listener.bind(str(path))
     except OSError as error:
         listener.close()
-        raise DoorRefused(f"the socket {path} can't be made: {_reason(error)}; {_advice(error, path)}") from None
+        raise _not_made(path, error) from None
     finally:
         os.umask(before)
     listener.listen(BACKLOG)
     listener.setblocking(False)
     return Door(listener, f"unix:{path}", path=path, inode=_inode(path))
+
+
+def _not_made(path: Path, error: OSError) -> DoorRefused:
+    return DoorRefused(f"the socket {path} can't be made: {_reason(error)}; {_advice(error, path)}")
 
 
 def _advice(error: OSError, path: Path) -> str:

@@ -33,6 +33,11 @@ def place_of(text: str, word: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1
 
 
+def told(daemon: Daemon) -> list[str]:
+    """The events of its log."""
+    return [json.loads(line)["event"] for line in daemon.log.splitlines()]
+
+
 def test_a_second_daemon_names_the_first_and_disturbs_neither_it_nor_its_providers(daemon: Daemon) -> None:
     daemon.configure(settings({"east": cloud()}))
     daemon.start()
@@ -80,6 +85,26 @@ def test_sigterm_ends_in_order_and_the_next_start_goes_on(daemon: Daemon) -> Non
     assert (play.cluster.done, play.cluster.broken) == (2, [])
     assert {p["state"] for p in daemon.purchases()} == {"fulfilled"}
     check_accounts(daemon, "east", "west")
+
+
+def test_a_start_that_can_not_get_on_ends_when_asked(daemon: Daemon) -> None:
+    daemon.configure(settings({"east": cloud()}))
+    daemon.start()
+    assert daemon.stop() == 0
+    # Facts that can be opened and read, and then take nothing in.
+    with closing(sqlite3.connect(daemon.facts)) as facts, facts:
+        facts.execute("CREATE TRIGGER t BEFORE INSERT ON facts BEGIN SELECT RAISE(ABORT, 'nothing is taken in'); END")
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        (daemon.folder / "daemon.log").unlink()
+        child = daemon.launch()
+        wait_until("the start is stuck", lambda: "facts_not_writable" in daemon.log)
+        child.send_signal(asked)
+        assert child.wait(timeout=10) == 0
+        assert told(daemon) == ["facts_not_writable", "stopping"]
+        assert daemon.processes == []
+    with closing(sqlite3.connect(daemon.facts)) as facts, facts:
+        facts.execute("DROP TRIGGER t")
+    daemon.start()
 
 
 def test_a_faulty_or_forgetful_configuration_touches_nothing_and_the_right_one_goes_on(daemon: Daemon) -> None:

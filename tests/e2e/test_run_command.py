@@ -1,5 +1,6 @@
 """`provisioner run` as an operator meets it: every refusal one sentence with its status, an orderly end, one owner."""
 
+import json
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ providers:
     command: [provisioner-simulated]
     config: {types: [c6i.large]}
 """
+TOKEN = "correct-horse-battery-staple"
 
 
 @pytest.fixture
@@ -109,6 +111,49 @@ def test_a_socket_that_somebody_answers_on_is_one_sentence(folder: Path) -> None
         status, err = refusal(config)
     assert status == 69
     assert "somebody answers on the socket" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [(None, 0, "can't be read"), ("", 0o600, "0 characters"), (TOKEN, 0o644, "open to other users")],
+    ids=["missing", "empty", "open to others"],
+)
+def test_a_bad_token_file_is_refused_before_anything_is_made(
+    folder: Path, content: str | None, mode: int, told: str
+) -> None:
+    if content is not None:
+        (folder / "token").write_text(content)
+        (folder / "token").chmod(mode)
+    door = "listen: {socket: api.sock, http: {bind: '127.0.0.1:0', token_file: token}}"
+    before = {"p.yaml", *(path.name for path in folder.iterdir())}
+    status, err = refusal(written(folder, CONFIG.replace("listen: {socket: api.sock}", door)))
+    assert (status, err.count("\n")) == (69, 1)
+    assert told in err
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_for_a_door_that_is_refused_no_provider_is_started(folder: Path) -> None:
+    (folder / "api.sock").write_text("no socket")
+    status, err = refusal(written(folder))
+    assert (status, err.count("\n")) == (69, 1)
+    assert "is no socket" in err
+    assert not (folder / "providers").exists()
+
+
+def test_the_log_says_where_the_daemon_listens(folder: Path) -> None:
+    (folder / "token").touch(mode=0o600)
+    (folder / "token").write_text(TOKEN)
+    door = "listen: {socket: api.sock, http: {bind: '127.0.0.1:0', token_file: token}}"
+    child = started(written(folder, CONFIG.replace("listen: {socket: api.sock}", door)))
+    wait_for(folder / "api.sock")
+    wait_for(folder / "providers" / "east" / "state" / "cloud")
+    child.terminate()
+    _, err = child.communicate(timeout=60)
+    (ready,) = [line for line in map(json.loads, err.splitlines()) if line["event"] == "ready"]
+    by_socket, by_port = ready["listens"]
+    assert by_socket == f"unix:{folder / 'api.sock'}"
+    assert by_port.startswith("http://127.0.0.1:")
+    assert TOKEN not in err
 
 
 def test_a_second_daemon_on_the_same_facts_is_refused_and_the_first_is_named(folder: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from provisioner.core.settings import Address, HttpBind, Listen, Settings
-from provisioner.runtime.rest_doors import DoorRefused, open_doors, read_token
+from provisioner.runtime.rest_doors import DoorRefused, check_doors, open_doors, read_token
 from tests.edge.rest_worlds import settings_for
 
 
@@ -14,9 +14,22 @@ def with_socket(path: Path) -> Settings:
 
 
 def refusal(settings: Settings) -> str:
+    """Why the doors are not opened, which a look at them before has told already."""
+    with pytest.raises(DoorRefused) as foretold:
+        check_doors(settings)
     with pytest.raises(DoorRefused) as found, open_doors(settings):
         pass
+    assert str(foretold.value) == str(found.value)
     return str(found.value)
+
+
+def test_a_look_at_doors_that_can_be_opened_leaves_nothing(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef", encoding="ascii")
+    token.chmod(0o600)
+    http = HttpBind(bind=Address(host="127.0.0.1", port=0), token_file=str(token))
+    check_doors(settings_for(listen=Listen(socket=str(tmp_path / "api.sock"), http=http)))
+    assert [path.name for path in tmp_path.iterdir()] == ["token"]
 
 
 def test_a_socket_left_behind_by_a_dead_daemon_is_replaced(tmp_path: Path) -> None:
