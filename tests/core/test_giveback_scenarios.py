@@ -161,8 +161,9 @@ def test_a_return_the_provider_forgot_is_said_again() -> None:
     assert play.world.returns[effect.return_id].state is ReturnState.SENDING
 
 
-def test_returned_is_confirmed_by_a_later_complete_list_where_it_is_not_observed() -> None:
-    play, host, effect = returning(evolve(TRUSTED, return_observed=False))
+@pytest.mark.parametrize("covers", ["far_side", "own_records"])
+def test_returned_is_confirmed_by_a_later_complete_list_where_it_is_not_observed(covers: str) -> None:
+    play, host, effect = returning(evolve(TRUSTED, return_observed=False, list_covers=covers))
     said(play, effect, ReturnWords((ItemWord("i-1", "returned"),)))
     assert play.world.instances[host].state is InstanceState.RETURNING
     play.pass_s(75)
