@@ -74,6 +74,17 @@ async def test_both_snapshots_are_taken_in_one_push(tmp_path: Path) -> None:
         assert shown.body["demand"]["supply_revision"] == shown.body["supply"]["revision"] == 1
 
 
+async def test_a_half_of_a_push_of_both_that_does_not_count_leaves_the_other_one_in_force(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    async with served(MemoryDaemon(settings, empty_world()), settings) as (door,):
+        await asked(door, "PUT", "/v1/supply/lsf", {"revision": 7, "entries": []})
+        body = {"supply": {"revision": 6, "entries": []}, "demand": {"revision": 2, "lines": [LINE]}}
+        error = refused(await asked(door, "PUT", "/v1/cluster/lsf", body), 409, "stale_revision")
+        assert "but the demand beside it was" in error["message"]
+        shown = (await asked(door, "GET", "/v1/cluster/lsf")).body
+        assert [shown[half]["revision"] for half in ("supply", "demand")] == [7, 2]
+
+
 async def test_bodies_that_are_no_snapshot_are_refused_in_the_one_shape(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     daemon = MemoryDaemon(settings, empty_world())
