@@ -11,7 +11,7 @@ from typing import Any
 
 from provisioner.cli.config_text import config_text
 from provisioner.cli.exits import CommandEnds, Exit
-from provisioner.cli.show import print_json, print_lines
+from provisioner.cli.show import count_text, print_json, print_lines
 from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.edge.config_file import Faults, read_settings
 from provisioner.runtime.credentials import missing_files
@@ -51,20 +51,37 @@ def _text(config: Path) -> str:
 def surroundings(settings: Settings) -> list[str]:
     """What the file names and this machine lacks, a sentence each."""
     found = []
-    folder = Path(settings.controller.path).parent
-    if not folder.is_dir():
-        found.append(f"controller.sqlite: the folder {folder} does not exist; make it")
-    if settings.listen.socket is not None and not Path(settings.listen.socket).parent.is_dir():
-        found.append(f"listen.socket: the folder {Path(settings.listen.socket).parent} does not exist; make it")
+    folder = Path(settings.controller.path).absolute().parent
+    why = _folder_lacks(folder)
+    if why is not None:
+        found.append(f"controller.sqlite: {why}")
+    if settings.listen.socket is not None:
+        socket_folder = Path(settings.listen.socket).absolute().parent
+        # The daemon makes the folder of its facts, and that one alone.
+        if socket_folder != folder and not os.path.isdir(socket_folder):
+            found.append(f"listen.socket: the folder {socket_folder} does not exist; make it")
     if settings.listen.http is not None:
         try:
             read_token(Path(settings.listen.http.token_file))
         except DoorRefused as refusal:
             found.append(f"listen.http.token_file: {refusal}")
-    beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     for provider in settings.providers.values():
-        found += _around_provider(provider, beside)
+        found += _around_provider(provider, path)
     return found
+
+
+def _folder_lacks(folder: Path) -> str | None:
+    """Why the daemon could not keep its facts in a folder; it makes the folder itself, but none above it."""
+    if os.path.isdir(folder):
+        return None
+    if os.path.lexists(folder):
+        return f"{folder} is no folder; name another place"
+    if not os.path.isdir(folder.parent):
+        return f"the folder {folder.parent} does not exist; make it"
+    if not os.access(folder.parent, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        return f"the folder {folder} can't be made in {folder.parent}; make it, or let this user write there"
+    return None
 
 
 def _around_provider(provider: ProviderSettings, path: str) -> list[str]:
@@ -89,9 +106,8 @@ def _verdict(config: Path, count: int) -> str:
 def _checked(found: Settings | Faults) -> list[str]:
     if isinstance(found, Faults):
         return ["checked: form, names and values; folders, tokens and programs wait until these are right"]
-    names = ", ".join(found.providers)
+    names, count = ", ".join(found.providers), count_text(len(found.providers), "provider")
     return [
-        f"checked: form, names and values; folders, the token and the programs of {len(found.providers)} providers "
-        f"({names}) on this machine",
+        f"checked: form, names and values; folders, the token and the programs of {count} ({names}) on this machine",
         "not checked: whether the providers accept their own configuration and reach their far side",
     ]
