@@ -3,12 +3,14 @@
 It alone knows which columns matter to a reader; the daemon's JSON is printed by show.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from provisioner.cli.amiss import blocked_text, what_is_amiss
+from provisioner.cli.record import amount_text, place_text, print_record, problem_text
 from provisioner.cli.rest_client import Client
-from provisioner.cli.show import age_text, clock_text, money_text, print_lines, print_table
+from provisioner.cli.show import age_text, clock_text, count_text, money_text, print_lines, print_table
 
 Body = dict[str, Any]
 Prints = Callable[[Body], None]
@@ -31,7 +33,7 @@ def all_pages(client: Client, path: str, name: str) -> Body:
 
 
 def print_providers(body: Body) -> None:
-    """One row a provider, and one for each offer that is left alone."""
+    """One row a provider, and one for each offer that is left alone, with what ends that."""
     rows = [
         (
             p["provider"], p["state"].replace("_", " "), p["pid"], p["instances"], p["in_flight"], p["template_count"],
@@ -39,55 +41,85 @@ def print_providers(body: Body) -> None:
         )
         for p in body["providers"]
     ]  # fmt: skip
-    print_table(("provider", "state", "pid", "held", "calls", "offers", "remark"), rows, "no provider is configured")
+    columns = ("provider", "state", "pid", "held", "calls", "offers", "remark")
+    print_table(columns, rows, "no provider is configured", folded="remark")
     for provider in body["providers"]:
-        for offer in provider["blocked"]:
-            until = "until freed" if offer["parked"] else f"until {clock_text(offer['until'])}"
-            what = f"{provider['provider']}/{offer['template']}"
-            print_lines([f"{what}: {offer['failures']} × {offer['error_class']}, left alone {until}"])
+        _print_blocked(provider)
+
+
+def _print_blocked(provider: Body) -> None:
+    print_lines([blocked_text(provider["provider"], offer) for offer in provider["blocked"]])
 
 
 def _remark(provider: Body) -> str | None:
-    if provider["credentials_refused"]:
-        return "its credentials are refused"
+    remarks = [what_is_amiss(provider)]
+    if provider["throttled_until"]:
+        remarks.append(f"asked for a pause until {clock_text(provider['throttled_until'])}")
     if provider["strangers_count"]:
-        return f"lists what no fact knows: {provider['strangers_count']}"
-    if provider["ready"]:
-        return None
-    return provider["last_end"] or "not ready"
+        remarks.append(f"lists what no fact knows: {provider['strangers_count']}")
+    return "; ".join(remark for remark in remarks if remark) or None
 
 
 def print_provider(body: Body) -> None:
-    """One provider with its templates."""
-    print_providers({"providers": [body]})
+    """One provider whole: what is known of it, what is left alone, and its templates."""
+    print_record({key: value for key, value in body.items() if key not in ("templates", "blocked")})
+    amiss = what_is_amiss(body)
+    if amiss is not None or body["blocked"]:
+        print()
+    if amiss is not None:
+        print_lines([f"{body['provider']}: {amiss}"])
+    _print_blocked(body)
     rows = [
-        (t["template"], t["hourly"], t["attributes"].get("cores"), _place(t), _blocked(t), ", ".join(t["overridden"]))
+        (
+            t["template"], t["unit"], t["hourly"], t["attributes"].get("cores"),
+            amount_text("memory", t["attributes"].get("memory")), t["capacity"]["available"], place_text(t["place"]),
+        )
         for t in body["templates"]
-    ]
+    ]  # fmt: skip
+    columns = ("template", "unit", "per hour", "cores", "memory", "left", "place")
     print()
-    print_table(("template", "per hour", "cores", "place", "blocked", "overridden"), rows, "it describes no templates")
+    print_table(
+        *_telling(columns, rows, ("cores", "memory", "left")),
+        "it describes no templates",
+        below=[_of_template(t) for t in body["templates"]],
+    )
 
 
-def _place(thing: Body) -> str:
-    return "/".join(thing["place"].values())
+def _of_template(template: Body) -> str | None:
+    said = []
+    if template["blocked"] is not None:
+        number = f" ({template['blocked']['number']})" if template["blocked"]["number"] else ""
+        said.append(f"{template['blocked']['sentence']}{number}")
+    if template["overridden"]:
+        said.append(f"overridden by the configuration: {', '.join(template['overridden'])}")
+    return "; ".join(said) or None
 
 
-def _blocked(template: Body) -> str | None:
-    blocked = template["blocked"]
-    return None if blocked is None else blocked["sentence"]
+def _telling(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], optional: Sequence[str]
+) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    """Columns and rows without those optional columns in which nothing stands."""
+    kept = [n for n, name in enumerate(columns) if name not in optional or any(row[n] is not None for row in rows)]
+    return [columns[n] for n in kept], [[row[n] for n in kept] for row in rows]
 
 
 def print_requests(body: Body) -> None:
-    """One row a purchase or give-back, oldest first."""
-    rows = [
-        (r["id"], r["kind"], r["state"], _what(r), r["units"], clock_text(r["since"]), _why(r))
-        for r in sorted(body["requests"], key=_planned_at)
-    ]
-    print_table(("request", "kind", "state", "of", "units", "since", "reason"), rows, "no request is open")
+    """One row a purchase or give-back, oldest first, and below each why it stands so."""
+    requests = sorted(body["requests"], key=_planned_at)
+    rows = [(r["id"], _asked(r), r["state"], clock_text(r["since"]), _what(r)) for r in requests]
+    columns = ("request", "what", "state", "since", "of")
+    print_table(columns, rows, "no request is open", whole=("since",), below=[_why(r) for r in requests])
 
 
 def _planned_at(request: Body) -> str:
     return str(request["planned_at"])
+
+
+def _asked(request: Body) -> str:
+    """How much of what: `acquire 2 hosts`, `acquire 1 unit`, `return 3`."""
+    if request["kind"] != "acquire":
+        return f"{request['kind']} {request['units']}"
+    return f"acquire {count_text(request['units'], 'host' if request['thing'] == 'host' else 'unit')}"
 
 
 def _what(request: Body) -> str:
@@ -95,20 +127,22 @@ def _what(request: Body) -> str:
 
 
 def _why(request: Body) -> str | None:
-    problems = ", ".join(dict.fromkeys(p["error_class"] for p in request["problems"]))
+    problems = "; ".join(dict.fromkeys(problem_text(p) for p in request["problems"]))
     return problems or request["reason"]
 
 
 def print_instances(body: Body) -> None:
-    """One row an instance, by provider and template."""
+    """One row an instance, by provider and template; a consumer is named where there is another than `default`."""
     rows = [
         (
-            i["id"], i["state"], f"{i['provider']}/{i['template']}", money_text(i["cost"]), i["consumer"],
-            (i["drain"] or i["notice"] or {}).get("kind"), _short(i["name"]) or i["provider_id"],
+            i["id"], i["state"], f"{i['provider']}/{i['template']}", i["units"], money_text(i["cost"]),
+            i["consumer"] if i["consumer"] != "default" else None, (i["drain"] or i["notice"] or {}).get("kind"),
+            _short(i["name"]) or i["provider_id"],
         )
         for i in sorted(body["instances"], key=_by_offer)
     ]  # fmt: skip
-    print_table(("instance", "state", "of", "cost", "for", "drain", "name"), rows, "there is none")
+    columns = ("instance", "state", "of", "units", "cost", "for", "drain", "name")
+    print_table(*_telling(columns, rows, ("for", "drain")), "there is none")
 
 
 def _by_offer(instance: Body) -> tuple[str, str, str]:
@@ -118,25 +152,6 @@ def _by_offer(instance: Body) -> tuple[str, str, str]:
 def _short(name: str | None) -> str | None:
     """A host name without its domain; an address as it is."""
     return name.partition(".")[0] if name is not None and name[:1].isalpha() else name
-
-
-def print_one(body: Body) -> None:
-    """One record, a row a field."""
-    print_table(("field", "value"), [(key, _value(value)) for key, value in body.items()], "nothing")
-
-
-def _value(value: object) -> str | None:
-    match value:
-        case None | [] | {}:
-            return None
-        case bool():
-            return "yes" if value else "no"
-        case dict():
-            return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items())
-        case list():
-            return "; ".join(str(_value(inner)) for inner in value)
-        case _:
-            return str(value)
 
 
 def print_costs(body: Body) -> None:
@@ -151,10 +166,19 @@ def print_costs(body: Body) -> None:
         print_lines([f"of unknown price, hence in no sum: {body['unpriced']}"])
 
 
-def print_decisions(body: Body) -> None:
-    """One row a decision, newest first."""
-    rows = [(clock_text(d["at"]), _act(d), d["subject"], _offer(d), d["reason"]["sentence"]) for d in body["decisions"]]
-    print_table(("at (UTC)", "what", "about", "of", "reason"), rows, "nothing was decided", whole=("about",))
+def decisions_about(subject: str | None) -> Prints:
+    """Prints one row a decision, newest first, and its reason below; the subject asked for is not said again."""
+
+    def printed(body: Body) -> None:
+        decisions = body["decisions"]
+        rows = [
+            (clock_text(d["at"]), _act(d), d["subject"] if d["subject"] != subject else None, _offer(d))
+            for d in decisions
+        ]
+        columns, cells = _telling(("at (UTC)", "what", "about", "of"), rows, ("about", "of"))
+        print_table(columns, cells, "nothing was decided", below=[d["reason"]["sentence"] for d in decisions])
+
+    return printed
 
 
 def _act(decision: Body) -> str:
@@ -175,7 +199,8 @@ def print_demand(body: Body) -> None:
         for s in body["sources"]
         for line in s["lines"]
     ]  # fmt: skip
-    print_table(("line", "count", "met", "coming", "open", "reason"), rows, "no source lacks anything")
+    columns = ("line", "count", "met", "coming", "open", "reason")
+    print_table(columns, rows, "no source lacks anything", folded="reason")
 
 
 def print_supply(body: Body) -> None:
@@ -187,8 +212,14 @@ def print_supply(body: Body) -> None:
     ]
     print_table(("instance", "state", "source", "since", "drain", "name"), rows, "no source has anything")
     for source in body["sources"]:
-        silent = "" if source["fresh"] else ", which is too long ago: it is taken as silent"
-        print_lines([f"{source['source']} was heard {age_text(source['age_s'])} ago{silent}"])
+        print_lines([f"{source['source']} was {_heard(source)}"])
+
+
+def _heard(source: Body) -> str:
+    if source["age_s"] is None:
+        return "not heard since the start" + ("" if source["fresh"] else ": it is taken as silent until it is")
+    silent = "" if source["fresh"] else ", which is too long ago: it is taken as silent"
+    return f"heard {age_text(source['age_s'])} ago{silent}"
 
 
 def print_pushed(source: str, body: Body) -> None:

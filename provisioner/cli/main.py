@@ -14,6 +14,7 @@ from provisioner.cli import look
 from provisioner.cli.door_options import Config, Json, Socket, TokenFile, Url, client
 from provisioner.cli.exits import CommandEnds, Exit
 from provisioner.cli.push import push
+from provisioner.cli.record import print_record
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import harmless, print_json
 from provisioner.cli.status import gather, print_status, status_lines
@@ -118,7 +119,7 @@ def requests(
     """Show purchases and give-backs that are open, or one of them whole."""
     asked = client(socket, url, token_file, config)
     if name is not None:
-        _show(asked.get(look.path_to("/v1/requests", name)), look.print_one, as_json=as_json)
+        _show(asked.get(look.path_to("/v1/requests", name)), print_record, as_json=as_json)
         return
     path = look.path_with("/v1/requests", open=None if every else "true", provider=provider)
     _show(look.all_pages(asked, path, "requests"), look.print_requests, as_json=as_json)
@@ -139,7 +140,7 @@ def instances(
     """Show hosts and grants that live, or one of them whole."""
     asked = client(socket, url, token_file, config)
     if name is not None:
-        _show(asked.get(look.path_to("/v1/instances", name)), look.print_one, as_json=as_json)
+        _show(asked.get(look.path_to("/v1/instances", name)), print_record, as_json=as_json)
         return
     path = look.path_with("/v1/instances", live=None if every else "true", provider=provider, state=state)
     _show(look.all_pages(asked, path, "instances"), look.print_instances, as_json=as_json)
@@ -167,7 +168,7 @@ def decisions(
 ) -> None:
     """Show what was decided and why, newest first."""
     path = look.path_with("/v1/decisions", subject=subject, limit=str(limit))
-    _show(client(socket, url, token_file, config).get(path), look.print_decisions, as_json=as_json)
+    _show(client(socket, url, token_file, config).get(path), look.decisions_about(subject), as_json=as_json)
 
 
 @demand_app.command("show")

@@ -6,14 +6,17 @@ they mean.
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 MISSING: Final = "-"
+GAP: Final = 2
+CUT_LEAST: Final = 6
+FOLDED_LEAST: Final = 30
 
 
 def print_json(body: object) -> None:
@@ -27,28 +30,73 @@ def harmless(text: object) -> str:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str, *, whole: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    empty: str,
+    *,
+    whole: Sequence[str] = (),
+    folded: str = "",
+    below: Sequence[str | None] = (),
 ) -> None:
-    """A table; the first column and `whole` ones are never cut, others are, and the last one goes on below.
+    """A table; the first column and `whole` ones are never cut, others end in `…` where room lacks, and the `folded`
+    one, which is the last, goes on below.
 
-    `empty` is printed where there are no rows.
+    `below` is what is said of each row under it, over the whole width; `empty` is printed where there are no rows.
     """
     cells = [[cell(value) for value in row] for row in rows]
     if not cells:
         print(empty)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for n, column in enumerate(columns):
-        width = max(len(column), *(row[n].cell_len for row in cells))
-        if n == len(columns) - 1:
-            table.add_column(column, overflow="fold")
-        elif n == 0 or column in whole:
-            table.add_column(column, no_wrap=True, min_width=width)
-        else:
-            table.add_column(column, no_wrap=True, overflow="ellipsis")
-    for row in cells:
-        table.add_row(*row)
-    console().print(table)
+    shown = console()
+    widths = _widths(columns, cells, shown.width, {columns[0], *whole}, folded)
+    _print_row(shown, [Text(column, style="bold") for column in columns], widths, folds=False)
+    for n, row in enumerate(cells):
+        _print_row(shown, row, widths, folds=folded == columns[-1])
+        said = below[n] if n < len(below) else None
+        if said:
+            print_lines([said], indent=GAP)
+
+
+def _widths(
+    columns: Sequence[str], cells: Sequence[Sequence[Text]], room: int, whole: set[str], folded: str
+) -> list[int]:
+    """As wide as the cells are; where that is too wide the last column gives way first, then the widest of others."""
+    widths = [max(len(column), *(row[n].cell_len for row in cells)) for n, column in enumerate(columns)]
+    least = [_least(column, widths[n], whole, folded) for n, column in enumerate(columns)]
+    excess = sum(widths) + GAP * (len(widths) - 1) - room
+    given = min(max(0, excess), widths[-1] - least[-1])
+    widths[-1] -= given
+    excess -= given
+    while excess > 0:
+        able = [n for n, width in enumerate(widths) if width > least[n]]
+        if not able:
+            break
+        widths[max(able, key=widths.__getitem__)] -= 1
+        excess -= 1
+    return widths
+
+
+def _least(column: str, width: int, whole: set[str], folded: str) -> int:
+    if column in whole:
+        return width
+    return min(width, max(len(column), FOLDED_LEAST if column == folded else CUT_LEAST))
+
+
+def _print_row(shown: Console, row: Sequence[Text], widths: Sequence[int], *, folds: bool) -> None:
+    *first, last = row
+    line = Text()
+    for part, width in zip(first, widths, strict=False):
+        cut = part.copy()
+        cut.truncate(width, overflow="ellipsis", pad=True)
+        line.append_text(cut).append(" " * GAP)
+    left = line.cell_len
+    if not folds:
+        last.truncate(widths[-1], overflow="ellipsis")
+    for folded in last.wrap(shown, widths[-1]) if folds else [last]:
+        line.append_text(folded)
+        line.rstrip()
+        shown.print(line, soft_wrap=True)
+        line = Text(" " * left)
 
 
 def cell(value: object) -> Text:
@@ -89,6 +137,18 @@ def money_text(amount: str | None) -> str | None:
     return None if amount is None else f"{Decimal(amount):,.4f}".rstrip("0").rstrip(".")
 
 
-def clock_text(time: str | None) -> str | None:
-    """The time of day of an RFC 3339 time, with its date: `03-04 17:58:12`."""
-    return None if time is None else f"{time[5:10]} {time[11:19]}"
+def clock_text(time: str | None, *, today: str | None = None) -> str | None:
+    """The time of day of an RFC 3339 time, `17:58:12`; with its date, `03-04 17:58:12`, unless that is today's (UTC).
+
+    `today` is `2031-03-04`, by the clock of this machine if it is not given.
+    """
+    if time is None:
+        return None
+    if time[:10] == (today or datetime.now(UTC).date().isoformat()):
+        return time[11:19]
+    return f"{time[5:10]} {time[11:19]}"
+
+
+def count_text(count: int, thing: str) -> str:
+    """How many of a thing: `1 host`, `2 hosts`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

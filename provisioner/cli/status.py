@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from provisioner.cli.amiss import blocked_text, what_is_amiss
 from provisioner.cli.rest_client import Client
-from provisioner.cli.show import age_text, money_text, print_lines
+from provisioner.cli.show import age_text, count_text, money_text, print_lines
 
 Body = dict[str, Any]
 REASONS_SHOWN: Final = 3
+BLOCKED_SHOWN: Final = 2
 LABEL_WIDTH: Final = 10
 
 
@@ -116,7 +118,7 @@ def _sources(demand: Body, supply: Body) -> StatusLine:
     heard: dict[str, list[str]] = {}
     for what, body in (("demand", demand), ("supply", supply)):
         for source in body["sources"]:
-            age = age_text(source["age_s"])
+            age = "not since the start" if source["age_s"] is None else age_text(source["age_s"])
             heard.setdefault(source["source"], []).append(f"{what} {age}" + ("" if source["fresh"] else " (silent)"))
     text = "; ".join(f"{name}: {', '.join(ages)}" for name, ages in sorted(heard.items()))
     return StatusLine("sources", text or "none has said anything", "provisioner supply show")
@@ -125,17 +127,23 @@ def _sources(demand: Body, supply: Body) -> StatusLine:
 def _providers(providers: Body) -> StatusLine:
     every = providers["providers"]
     unready = [p for p in every if not p["ready"]]
-    blocked = sum(len(p["blocked"]) for p in every)
+    blocked = [blocked_text(p["provider"], offer) for p in every for offer in p["blocked"]]
     strangers = sum(p["strangers_count"] for p in every)
     text = f"{len(every) - len(unready)} of {len(every)} ready"
     if unready:
-        text += ": " + ", ".join(f"{p['provider']} is {p['state'].replace('_', ' ')}" for p in unready)
-    if blocked:
-        text += f"; left alone for now: {blocked}"
+        text += ": " + "; ".join(_unready(p) for p in unready)
+    for sentence in blocked[:BLOCKED_SHOWN]:
+        text += f"; {sentence}"
+    if len(blocked) > BLOCKED_SHOWN:
+        text += f"; and {count_text(len(blocked) - BLOCKED_SHOWN, 'offer')} more left alone"
     if strangers:
         text += f"; listed, but known to no fact: {strangers}"
     following = f"provisioner providers {unready[0]['provider']}" if unready else "provisioner providers"
     return StatusLine("providers", text, following)
+
+
+def _unready(provider: Body) -> str:
+    return f"{provider['provider']} is {provider['state'].replace('_', ' ')} ({what_is_amiss(provider)})"
 
 
 def _facts(health: Body) -> StatusLine:

@@ -1,0 +1,38 @@
+"""What keeps a provider or an offer from being bought from, until when, and what ends it, in a sentence.
+
+It alone knows what an operator can do about it; it judges by what the daemon says and nothing else.
+"""
+
+from typing import Any
+
+from provisioner.cli.show import clock_text
+
+Body = dict[str, Any]
+
+
+def what_is_amiss(provider: Body) -> str | None:
+    """Why a provider is not ready, until when, and what to do; None if it is ready."""
+    if provider["credentials_refused"]:
+        return "its credentials are refused; put them right and restart the daemon"
+    if provider["ready"]:
+        return None
+    why = provider["last_end"] or "not ready"
+    if provider["state"] == "parked":
+        return f"{why}; correct its configuration or program and restart the daemon"
+    if provider["starts_again_at"] is not None:
+        at = clock_text(provider["starts_again_at"])
+        return f"{why}; started again at {at}, or at once by a restart of the daemon"
+    return str(why)
+
+
+def blocked_text(provider: str, offer: Body) -> str:
+    """An offer that is left alone, why, until when, and what ends it; template `*` is all of the provider."""
+    what = f"all of {provider}" if offer["template"] == "*" else f"{provider}/{offer['template']}"
+    why = f"{offer['failures']} × {offer['error_class']}" + (f" ({offer['detail']})" if offer["detail"] else "")
+    return f"{what} is {_until(offer)}: {why}"
+
+
+def _until(offer: Body) -> str:
+    if offer["parked"]:
+        return "parked until its description changes or the provider is started anew (restart the daemon)"
+    return f"left alone until {clock_text(offer['until'])}, then tried again"
