@@ -39,6 +39,7 @@ from provisioner.edge.fact_codec import decode_fact, encode_fact
 from provisioner.runtime.clock import Clock
 from provisioner.runtime.collection import built_to_stay
 from provisioner.runtime.links.link import Batch, Committed, Delete, Link, Put, Refused, Unknown
+from provisioner.runtime.process_log import tell_of_processes
 from provisioner.runtime.supervision import Log
 
 QUEUE_EVENTS = 1024
@@ -178,6 +179,7 @@ class Engine:
         for key in due:
             self._due.pop(key, None)
         self._kept = self._kept[len(taken) :]
+        tell_of_processes(self._log, self.settings.providers, world, batch.world, now)
         self._world = self._act(batch, due, now)
         for pending in taken:
             if pending.done is not None:

@@ -163,9 +163,7 @@ class ProcessSeat:
         answer = decoded(InitializeResult, outcome, lambda why: self._log.warning("answer_unreadable", why=why))
         if isinstance(answer, InitializeResult) and answer.version not in to_provider.VERSIONS:
             detail = f"it answered version {answer.version}, we speak {', '.join(to_provider.VERSIONS)}"
-            await self._engine.tell(
-                events.ProviderNotOpened(effect.key, effect.provider, effect.number, "version", detail)
-            )
+            await self._not_opened(effect, "version", detail)
         elif isinstance(answer, InitializeResult) and self._process is not None:
             promises = from_provider.promises(answer.promises)
             self._process.handshake_done(promises.in_flight)
@@ -185,9 +183,13 @@ class ProcessSeat:
             )
         else:
             error_class, detail = why_not_opened(answer)
-            await self._engine.tell(
-                events.ProviderNotOpened(effect.key, effect.provider, effect.number, error_class, detail)
-            )
+            await self._not_opened(effect, error_class, detail)
+
+    async def _not_opened(self, effect: OpenProvider, error_class: str, detail: str) -> None:
+        self._log.warning("handshake_failed", error_class=error_class, why=detail)
+        await self._engine.tell(
+            events.ProviderNotOpened(effect.key, effect.provider, effect.number, error_class, detail)
+        )
 
     async def stop(self, effect: StopProcess) -> None:
         """Its outcome is the end of the process, told by the reporter; where there is none to end, that is told

@@ -26,6 +26,7 @@ from provisioner.runtime.supervision import (
     BeforeWrite,
     EndCause,
     Ended,
+    EndKind,
     Log,
     Outcome,
     ProcessIdentity,
@@ -275,5 +276,6 @@ class ProviderProcess:
             stderr_tail=self._tail.lines,
             escapees=self._escapees,
         )
-        self._log.info("provider_ended", reason=self._reason, status=str(self._status), kind=self.ended.kind.value)
+        tell = self._log.info if self.ended.kind is EndKind.ORDERLY else self._log.warning
+        tell("provider_ended", reason=self._reason, status=str(self._status), kind=self.ended.kind.value)
         self._over.set()

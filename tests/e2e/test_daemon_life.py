@@ -33,9 +33,10 @@ def place_of(text: str, word: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1
 
 
-def told(daemon: Daemon) -> list[str]:
-    """The events of its log."""
-    return [json.loads(line)["event"] for line in daemon.log.splitlines()]
+def told(daemon: Daemon, level: str | None = None) -> list[str]:
+    """The events of its log, or those of one level."""
+    lines = [json.loads(line) for line in daemon.log.splitlines()]
+    return [line["event"] for line in lines if level in (None, line["level"])]
 
 
 def test_a_second_daemon_names_the_first_and_disturbs_neither_it_nor_its_providers(daemon: Daemon) -> None:
@@ -158,3 +159,21 @@ def test_a_daemon_whose_log_nobody_reads_any_more_goes_on_and_ends_in_order(daem
     wait_until("it is ready again", lambda: daemon.provider("east")["ready"])
     assert daemon.stop() == 0
     assert daemon.processes == []
+
+
+def test_what_an_operator_should_see_is_a_warning_and_an_end_in_order_is_none(daemon: Daemon) -> None:
+    faulty = cloud()
+    faulty["config"]["lead_time"] = "soon"
+    daemon.configure(settings({"east": cloud(), "west": faulty}))
+    daemon.start(providers_too=False)
+    wait_until("one is parked", lambda: daemon.provider("west")["state"] == "parked")
+    wait_until("the other is ready", lambda: daemon.provider("east")["ready"])
+    wait_until("the parked one has ended", lambda: "provider_ended" in daemon.log)
+    assert {"handshake_failed", "provider_parked"} <= set(told(daemon, "warning"))
+    first = daemon.signal_provider("east", signal.SIGKILL)
+    wait_until("another process serves", lambda: daemon.provider("east")["pid"] not in (None, first))
+    assert "provider_ended" in told(daemon, "warning")
+    wait_until("it is ready again", lambda: daemon.provider("east")["ready"])
+    before = len(told(daemon, "warning"))
+    assert daemon.stop() == 0
+    assert len(told(daemon, "warning")) == before

@@ -16,6 +16,7 @@ from provisioner.runtime.clock import VirtualClock
 from provisioner.runtime.engine import Engine
 from provisioner.runtime.links.link import Batch, Committed, Outcome, Refused, Unknown
 from provisioner.runtime.links.memory import MemoryLink
+from provisioner.runtime.supervision import Log
 from tests.core.play import HOST, TRUSTED
 
 E = TypeVar("E")
@@ -67,12 +68,14 @@ class Begun:
 
 
 @asynccontextmanager
-async def engine_on(link: MemoryLink, settings: Settings) -> AsyncIterator[tuple[Engine, Begun]]:
+async def engine_on(
+    link: MemoryLink, settings: Settings, log: Log | None = None
+) -> AsyncIterator[tuple[Engine, Begun]]:
     """An engine that has taken over the facts of this link; it dies without a word at the block's end, as by kill
     -9."""
     begun = Begun()
-    log = structlog.wrap_logger(ReturnLogger())
-    engine = Engine(link, settings, VirtualClock(), begun, log, "test")
+    heard: Log = log if log is not None else structlog.wrap_logger(ReturnLogger())
+    engine = Engine(link, settings, VirtualClock(), begun, heard, "test")
     async with trio.open_nursery() as nursery:
         await nursery.start(engine.run)
         yield engine, begun

@@ -126,11 +126,13 @@ class Lines:
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, dict[str, object]]] = []
+        self.warnings: list[str] = []
 
     def info(self, event: str, **fields: object) -> None:
         self.lines.append((event, fields))
 
     def warning(self, event: str, **fields: object) -> None:
+        self.warnings.append(event)
         self.lines.append((event, fields))
 
     def of(self, event: str) -> list[dict[str, object]]:
