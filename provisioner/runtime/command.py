@@ -50,6 +50,8 @@ def _check_program(program: Path) -> None:
             raise SpawnRefused(f"the program {program} does not exist")
     except PermissionError:
         raise SpawnRefused(f"the program {program} lies in a folder that may not be entered") from None
+    except OSError as error:
+        raise SpawnRefused(f"the program {program} can't be looked at ({error.strerror})") from None
     if not program.is_file():
         raise SpawnRefused(f"the program {program} is not a file")
     if not os.access(program, os.X_OK):
@@ -65,8 +67,12 @@ def _check_interpreter(program: Path) -> None:
     except PermissionError:  # executable and not readable is legal
         return
     words = first[2:].split() if first.startswith(b"#!") else []
-    if words and not Path(os.fsdecode(words[0])).exists():
-        raise SpawnRefused(f"the program {program} names an interpreter that does not exist ({os.fsdecode(words[0])})")
+    interpreter = os.fsdecode(words[0]) if words else None
+    if interpreter is not None and not os.access(interpreter, os.X_OK):
+        raise SpawnRefused(
+            f"the program {program} names an interpreter that does not exist or may not be executed by this user "
+            f"({interpreter})"
+        )
 
 
 def _check_folder(folder: Path) -> None:

@@ -154,7 +154,9 @@ async def test_pid_start_time_and_boot_id_name_the_child(tmp_path: Path) -> None
         (["/no/such/program"], "does not exist"),
         (["plain"], "may not be executed"),
         (["folder"], "is not a file"),
+        (["/" + "x" * 300], "can't be looked at .File name too long"),
         (["lost"], "names an interpreter that does not exist"),
+        (["unfit"], "names an interpreter that .* may not be executed by this user"),
         (["a=b"], "equals sign"),
         ([], "the command is empty"),
         (["/bin/sh", "nul\0byte"], "an argument is not valid"),
@@ -164,15 +166,45 @@ async def test_pid_start_time_and_boot_id_name_the_child(tmp_path: Path) -> None
 async def test_a_wrong_command_is_refused_with_a_sentence(tmp_path: Path, command: list[str], sentence: str) -> None:
     (tmp_path / "plain").write_text("")
     (tmp_path / "folder").mkdir()
-    for name, text in (("lost", "#!/no/such/interpreter\n"), ("a=b", "#!/bin/sh\n")):
+    unfit = f"#!{tmp_path / 'plain'}\n"
+    for name, text in (("lost", "#!/no/such/interpreter\n"), ("unfit", unfit), ("a=b", "#!/bin/sh\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    if command and command[0] in ("plain", "folder", "lost", "a=b"):
+    if command and command[0] in ("plain", "folder", "lost", "unfit", "a=b"):
         command = [str(tmp_path / command[0])]
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(SpawnRefused, match=sentence):
         spawn(command, PATH, str(tmp_path))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_interpreter_in_a_folder_that_may_not_be_entered_is_refused_with_a_sentence() -> None:
+    script = """
+        import os, sys, tempfile
+        from pathlib import Path
+        from provisioner.runtime.command import SpawnRefused, command_in_folder
+        with tempfile.TemporaryDirectory() as made:
+            locked, program = Path(made, "locked"), Path(made, "program")
+            locked.mkdir()
+            (locked / "interpreter").touch(mode=0o755)
+            program.write_text(f"#!{locked / 'interpreter'}")
+            for path in (Path(made), program):
+                path.chmod(0o755)
+            locked.chmod(0)
+            before = os.getuid()
+            if before == 0:
+                os.setresuid(65534, 65534, 0)
+            try:
+                command_in_folder([str(program)], os.defpath, made)
+            except SpawnRefused as why:
+                print(why)
+            os.seteuid(before)
+            locked.chmod(0o700)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "may not be executed by this user" in ended.stdout
 
 
 @pytest.mark.parametrize(
