@@ -116,7 +116,7 @@ async def _round(link: Link, source: Source, far: FarSide, turn: int, demands: i
 
 async def _commit_ms(link: Link, name: str) -> float:
     """One small fact made durable: what the engine itself would have to wait for."""
-    why = DecisionFact(f"dc-{name}", time.time(), "nothing", f"{SOURCE}/{name}", Reason(Why.NOTHING_TO_DO))
+    why = DecisionFact(f"dc-{name}", time.time(), "nothing", f"{SOURCE}/{name}", Reason(Why.NO_OFFER_FITS))
     batch = Batch((Put("decision", why.id, encode_fact(why), 0),))
     began_ns = time.monotonic_ns()
     found = await link.commit(batch)
