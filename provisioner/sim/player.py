@@ -232,9 +232,13 @@ def decision_texts(decisions: Iterable[Json]) -> tuple[str, ...]:
         same = list(run)
         units = sum(decision["units"] or 0 for decision in same) or len(same)
         place = f" at {provider}" if provider else ""
-        texts.append(f"{what} {units} {template or 'hosts'}{place}: {same[0]['reason']['sentence']}")
+        texts.append(f"{what} {units} {template or _hosts(units)}{place}: {same[0]['reason']['sentence']}")
     return tuple(texts)
 
 
 def _kind(decision: Json) -> tuple[str, str | None, str | None, str]:
     return (decision["what"], decision["provider"], decision["template"], decision["reason"]["code"])
+
+
+def _hosts(count: object) -> str:
+    return "host" if count == 1 else "hosts"
