@@ -11,6 +11,7 @@ from provider_sdk.contract import (
     Answer,
     BadShape,
     ErrorAnswer,
+    ErrorClass,
     ErrorData,
     Malformed,
     Notification,
@@ -44,6 +45,21 @@ def _of_types(paths: list[Path]) -> list[Path]:
     return [path for path in paths if _schema_name(path) in TYPES]
 
 
+def _of(name: str, paths: list[Path]) -> list[Path]:
+    return [path for path in paths if _schema_name(path) == name]
+
+
+@pytest.mark.parametrize("kind", [GOOD, BAD], ids=["good", "bad"])
+def test_every_params_result_and_notification_has_an_example(kind: list[Path]) -> None:
+    assert set(TYPES) | {"error", "frames"} == {_schema_name(path) for path in kind}
+
+
+@pytest.mark.parametrize("kind", [GOOD, BAD], ids=["good", "bad"])
+def test_every_error_class_has_an_example(kind: list[Path]) -> None:
+    names = [path.stem.split("--")[1] for path in _of("error", kind)]
+    assert set(names) == set(ErrorClass)
+
+
 @pytest.mark.parametrize("path", GOOD, ids=_stem)
 def test_the_schema_accepts_a_good_example(path: Path) -> None:
     assert not list(schemas.validator(_schema_name(path)).iter_errors(json.loads(path.read_text())))
@@ -58,7 +74,7 @@ def test_the_codec_reads_a_good_example_and_writes_nothing_that_it_does_not_read
     assert decode(cls, getattr(read, "obj", None)) == value
 
 
-@pytest.mark.parametrize("path", [p for p in GOOD if _schema_name(p) == "error"], ids=_stem)
+@pytest.mark.parametrize("path", _of("error", GOOD), ids=_stem)
 def test_the_codec_reads_a_good_error_whole(path: Path) -> None:
     raw = json.loads(path.read_text())
     read = read_error(raw)
@@ -67,7 +83,7 @@ def test_the_codec_reads_a_good_error_whole(path: Path) -> None:
     assert stated.error_class == raw["message"]
 
 
-@pytest.mark.parametrize("path", [p for p in GOOD if _schema_name(p) == "frames"], ids=_stem)
+@pytest.mark.parametrize("path", _of("frames", GOOD), ids=_stem)
 def test_a_good_frame_is_classified_as_what_its_name_says(path: Path) -> None:
     kind = {"request": Request, "answer": Answer, "error": ErrorAnswer, "notification": Notification}
     message = classify(json.loads(path.read_text()))
@@ -80,7 +96,7 @@ def test_the_schema_refuses_a_bad_example(path: Path) -> None:
     assert not schemas.accepts(_schema_name(path), json.loads(path.read_text())["value"])
 
 
-@pytest.mark.parametrize("path", BAD, ids=_stem)
+@pytest.mark.parametrize("path", _of_types(BAD), ids=_stem)
 def test_the_codec_refuses_a_bad_example_and_points_at_the_place(path: Path) -> None:
     raw = json.loads(path.read_text())["value"]
     with pytest.raises(BadShape) as refused:
@@ -88,6 +104,17 @@ def test_the_codec_refuses_a_bad_example_and_points_at_the_place(path: Path) -> 
     assert len(refused.value.faults) >= 1
     for fault in refused.value.faults:
         assert _leads_somewhere(raw, fault.path)
+
+
+@pytest.mark.parametrize("path", _of("error", BAD), ids=_stem)
+def test_rq_5_a_bad_error_is_still_read_and_never_says_more_than_it_can(path: Path) -> None:
+    example = json.loads(path.read_text())
+    assert encode(read_error(example["value"])) == example["read_as"]
+
+
+@pytest.mark.parametrize("path", _of("frames", BAD), ids=_stem)
+def test_fr_2_a_bad_frame_is_no_message(path: Path) -> None:
+    assert isinstance(classify(json.loads(path.read_text())["value"]), Malformed)
 
 
 @pytest.mark.parametrize("path", BAD, ids=_stem)
