@@ -39,6 +39,7 @@ from provider_sdk.contract.messages import (
 )
 from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.types import Report
+from provider_sdk.contract.versions import VERSIONS
 from provider_sdk.contract.words import Capability, Health, Kind, Mode
 from provider_sdk.credentials import Credentials
 from provider_sdk.errors import ConfigFault, ContractError, ErrorClass, NothingMade
@@ -115,7 +116,7 @@ class Provider(ABC):
 
     info: ClassVar[ProviderInfo]
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.HOST,)
-    versions: ClassVar[tuple[str, ...]] = ("2.0",)
+    versions: ClassVar[tuple[str, ...]] = VERSIONS
     serialises_itself: ClassVar[bool] = False
     checks_fence: ClassVar[bool] = False
     """True is the vow that `call.check_fence()` stands right before *every* far-side change: then a failure before the

@@ -76,7 +76,6 @@ from provider_sdk.contract.messages import (
 from provider_sdk.contract.methods import (
     METHODS,
     NOTIFICATIONS,
-    VERSIONS,
     Method,
     NotificationKind,
 )
@@ -140,6 +139,9 @@ from provider_sdk.contract.types import (
     Scope,
     Template,
     TemplatePrice,
+)
+from provider_sdk.contract.versions import (
+    VERSIONS,
 )
 from provider_sdk.contract.words import (
     WEAKEST,

@@ -80,5 +80,3 @@ NOTIFICATIONS: Final[Mapping[str, NotificationKind]] = MappingProxyType(
         )
     }
 )
-
-VERSIONS: Final = ("2.0",)

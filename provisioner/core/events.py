@@ -203,7 +203,7 @@ class ProcessNotSpawned:
 
 @frozen
 class ProviderOpened:
-    """The handshake is done."""
+    """The handshake is done; `contract` is the version both sides speak from now on (HS-3)."""
 
     key: EffectKey
     provider: str
@@ -214,6 +214,7 @@ class ProviderOpened:
     capabilities: tuple[str, ...]
     promises: Promises
     state_id: str
+    contract: str = "2.0"
 
 
 @frozen

@@ -102,7 +102,14 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     if not is_present(draft.world, event.provider, event.number):
         return draft
     view = moved(view_of(draft.world, event.provider), _T.OPENED, now)
-    view = evolve(view, state_id=event.state_id, problem=None, auth_failed=False, describe_after_boot_s=0.0)
+    view = evolve(
+        view,
+        state_id=event.state_id,
+        contract=event.contract,
+        problem=None,
+        auth_failed=False,
+        describe_after_boot_s=0.0,
+    )
     draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
     process = draft.world.processes[event.provider]
     draft = draft.put(FactKind.PROCESS, event.provider, evolve(process, state_id=event.state_id))

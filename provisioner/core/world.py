@@ -34,7 +34,7 @@ from provisioner.core.reasons import Reason
 class ProcessView:
     """A provider's process as this daemon runs it; `number` 0 means none was started yet.
 
-    `is_running` is from the spawn until the reaping, whatever the state.
+    `is_running` is from the spawn until the reaping, whatever the state; `contract` is the version agreed with it.
     """
 
     state: ProcessState = ProcessState.ABSENT
@@ -51,6 +51,7 @@ class ProcessView:
     throttled_until_boot_s: float = 0.0
     auth_failed: bool = False
     state_id: str | None = None
+    contract: str = ""
 
 
 @frozen

@@ -103,6 +103,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "credentials_refused": view.auth_failed,
         "program": description.provider_name if description is not None else None,
         "version": description.provider_version if description is not None else None,
+        "contract": view.contract or None,
         "template_count": len(description.templates) if description is not None else 0,
         "described_at": time_text(description.read_at) if description is not None else None,
         "listed_at": _wall(lists.complete_begun_boot_s, now),

@@ -67,7 +67,8 @@ _SUPPLY: Final = _object({"source": _TEXT, **_AGES, "held_back": _list(_TEXT), "
 
 _PROVIDER_FIELDS: Final[Json] = {
     "provider": _TEXT, "configured": _FLAG, "state": _TEXT, "ready": _FLAG, "number": {"type": ["integer", "null"]},
-    "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "template_count": _INT,
+    "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "contract": _TEXT_OR_NULL,
+    "template_count": _INT,
     "last_end": _TEXT_OR_NULL, "in_flight": _INT, "instances": _INT, "units": _INT, "strangers_count": _INT,
     "blocked": _list(_object({"template": _TEXT, "parked": _FLAG, "until": _TIME_OR_NULL, "reason": _REASON})),
 }  # fmt: skip

@@ -25,12 +25,12 @@ from provider_sdk.contract import (
     nanos_to_amount,
 )
 from provider_sdk.contract.messages import Program
+from provider_sdk.contract.versions import VERSIONS, named_beyond_first
 from provider_sdk.contract.words import Mode, Per, ReturnWhy, View
 from provisioner.core.facts import RequestFact, ReturnFact
 from provisioner.core.model import Price
 from provisioner.core.settings import ProviderSettings
 
-VERSIONS = ("2.0",)
 ANSWER_S_MOST = 600
 
 
@@ -73,6 +73,7 @@ def initialize_params(
             answer_s_max=max(1, min(ANSWER_S_MOST, int(settings.limits.call_s))),
             credentials_dir=folders.credentials_dir,
             daemon=Program("provisioner", who.version),
+            capabilities=named_beyond_first(),
         )
     )
 

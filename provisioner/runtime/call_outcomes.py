@@ -11,6 +11,7 @@ from attrs import frozen
 
 from provider_sdk.contract import BadShape, decode
 from provider_sdk.contract import Report as WireReport
+from provider_sdk.contract.versions import spoken
 from provisioner.core import events
 from provisioner.core.events import Lost, NotWritten, Refusal
 from provisioner.core.model import Problem
@@ -97,7 +98,9 @@ def why_not_opened(answer: object) -> tuple[str, str]:
     """(error class, detail) of a handshake that failed."""
     match answer:
         case Refusal(problem=problem):
-            return problem.error_class, problem.detail or problem.reason or "no detail given"
+            detail = problem.detail or problem.reason or "no detail given"
+            ours = f"; this daemon speaks {spoken()}" if problem.error_class == "version" else ""
+            return problem.error_class, f"{detail}{ours}"
         case Unreadable(detail=detail):
             return "bad_message", f"its answer to initialize can't be read: {detail}"
         case Lost(reason=reason) | NotWritten(reason=reason):

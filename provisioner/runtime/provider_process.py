@@ -10,7 +10,8 @@ from typing import Protocol
 
 import trio
 
-from provider_sdk.contract import InitializeResult
+from provider_sdk.contract import VERSIONS, InitializeResult
+from provider_sdk.contract.versions import spoken
 from provisioner.core import events
 from provisioner.core.effects import Effect, OpenProvider, StartProcess, StopProcess
 from provisioner.core.events import Event, Moment
@@ -161,8 +162,8 @@ class ProcessSeat:
         params = to_provider.initialize_params(self._who, self._settings, self._folders, effect.epoch)
         outcome = await self.call(effect.number, "initialize", params, self._settings.limits.start_s)
         answer = decoded(InitializeResult, outcome, lambda why: self._log.warning("answer_unreadable", why=why))
-        if isinstance(answer, InitializeResult) and answer.version not in to_provider.VERSIONS:
-            detail = f"it answered version {answer.version}, we speak {', '.join(to_provider.VERSIONS)}"
+        if isinstance(answer, InitializeResult) and answer.version not in VERSIONS:
+            detail = f"it answered {answer.version}, which was not offered; this daemon speaks {spoken()}"
             await self._not_opened(effect, "version", detail)
         elif isinstance(answer, InitializeResult) and self._process is not None:
             promises = from_provider.promises(answer.promises)
@@ -179,6 +180,7 @@ class ProcessSeat:
                     capabilities,
                     promises,
                     answer.state_id,
+                    answer.version,
                 )
             )
         else:

@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -19,7 +20,7 @@ async def test_hs_1_the_answer_to_initialize_ends_the_handshake(tmp_path: Path, 
     async with conversation(shop) as daemon:
         answer = await daemon.greet(tmp_path, config={"region": "x"})
         result = answer["result"]
-        assert result["version"] == "2.0"
+        assert result["version"] == "2.1"
         assert result["provider"] == {"name": "shop", "version": "1.0"}
         assert result["kinds"] == ["host"]
         assert re.fullmatch(r"[0-9a-f]{16,64}", result["state_id"])
@@ -105,9 +106,26 @@ async def test_hs_3_without_a_common_version_both_sides_stop_for_an_operator(
     async with conversation(Shop()) as daemon:
         answer = await daemon.greet(tmp_path, versions=["3.1", "3.0"])
         assert (answer["error"]["code"], error_class(answer)) == (-32010, "version")
-        assert answer["error"]["data"]["supported"] == ["2.0"]
+        assert answer["error"]["data"]["supported"] == ["2.1", "2.0"]
         assert await daemon.exit() == 78
         assert daemon.endings == [(Ending.NOT_GREETED, 78)]
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [
+        (["2.1", "2.0"], "2.1"),
+        (["2.0"], "2.0"),
+        (["2.0", "2.1"], "2.0"),
+        (["3.0", "2.0"], "2.0"),
+        (["2.9", "2.1"], "2.1"),
+    ],
+)
+async def test_hs_3_of_the_versions_offered_the_first_that_is_spoken_here_is_answered(
+    offered: list[str], chosen: str, tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with conversation(Shop()) as daemon:
+        assert (await daemon.greet(tmp_path, versions=offered))["result"]["version"] == chosen
 
 
 async def test_hs_3_the_version_is_read_even_if_a_later_initialize_has_another_shape(

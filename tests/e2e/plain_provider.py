@@ -1,0 +1,142 @@
+"""A provider of a few lines without the SDK, told by its configuration what it speaks and can do.
+
+What it hears stands in `heard.jsonl` in its state folder, one message a line. It buys at once, in memory alone.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+TEMPLATE: Message = {
+    "template": "small",
+    "kind": "host",
+    "unit": "machine",
+    "units_per_instance": 1,
+    "attributes": {"cores": 2},
+    "granularity": {"max_units": 9},
+    "price": {"amount": "1", "currency": "USD", "per": "hour"},
+    "lead_time": {"typical_s": 1, "worst_s": 2},
+}
+PROMISES: Message = {
+    "token": {"replay": "exact", "lifetime_s": 86_400},
+    "mark": {"kept": "far_side"},
+    "list": {"covers": "far_side", "delay_s": 0},
+    "return": {"observed": True},
+    "calls": {"in_flight": 8, "late_effect_s": 0},
+}
+
+
+class Provider:
+    """Answers each method by the member of its name; `reports` and `instances` are all it knows."""
+
+    def __init__(self) -> None:
+        self.config: Message = {}
+        self.journal: Path | None = None
+        self.reports: dict[str, Message] = {}
+        self.instances: dict[str, Message] = {}
+        self.open: dict[str, Message] = {}
+        self.asked = 0
+
+    def hear(self, message: Message) -> None:
+        """Keeps one message for the test; before the handshake there is nowhere to keep it."""
+        if self.journal is not None:
+            with self.journal.open("a") as journal:
+                journal.write(json.dumps(message) + "\n")
+
+    def initialize(self, params: Message) -> Message:
+        """The handshake, as the configuration wants it."""
+        self.config = params["config"]
+        self.journal = Path(params["state_dir"]) / "heard.jsonl"
+        self.hear({"method": "initialize", "params": params})
+        speaks = self.config.get("speaks", ["2.0"])
+        common = [v for v in params["versions"] if v in speaks]
+        if not common and "insists" not in self.config:
+            return {"error": {"code": -32010, "message": "version",
+                              "data": {"error_class": "version", "supported": speaks}}}  # fmt: skip
+        return {
+            "version": self.config.get("insists") or common[0],
+            "provider": {"name": "plain", "version": "1"},
+            "kinds": ["host"],
+            "state_id": "0123456789abcdef",
+            "capabilities": self.config.get("capabilities", []),
+            "promises": PROMISES,
+        }
+
+    def describe(self, params: Message) -> Message:
+        """One template."""
+        return {"revision": "1", "templates": [TEMPLATE]}
+
+    def request(self, params: Message) -> Message:
+        """Makes all of it at once."""
+        made = []
+        for n in range(params["units"]):
+            ref = f"{params['token']}.{n}"
+            self.instances[ref] = {"instance": ref, "template": params["template"], "units": 1, "state": "running",
+                                   "mark": params["mark"]}  # fmt: skip
+            made.append({name: value for name, value in self.instances[ref].items() if name != "mark"})
+        report = {"request_id": params["request_id"], "token": params["token"], "outcome": "made", "instances": made}
+        self.reports[params["token"]] = report
+        return report
+
+    def request_status(self, params: Message) -> Message:
+        """What is known of each token."""
+        return {"requests": [self._status(asked) for asked in params["requests"]]}
+
+    def _status(self, asked: Message) -> Message:
+        unknown = {"request_id": asked["request_id"], "token": asked["token"], "outcome": "unknown", "instances": []}
+        return self.reports.get(asked["token"], unknown)
+
+    def return_(self, params: Message) -> Message:
+        """Takes everything back at once."""
+        for item in params["items"]:
+            self.instances.pop(item["instance"], None)
+        return {"items": [{"instance": i["instance"], "state": "returned", "units": 0} for i in params["items"]]}
+
+    def return_status(self, params: Message) -> Message:
+        """Knows of none: returns are over at once."""
+        return {"returns": [{"return_id": name} for name in params["returns"]]}
+
+    def list(self, params: Message) -> Message:
+        """Everything, in one page."""
+        return {"instances": [*self.instances.values()], "age_s": 0, "complete": True}
+
+    def ping(self, params: Message) -> Message:
+        """Well."""
+        return {"health": "ok"}
+
+    def shutdown(self, params: Message) -> Message:
+        """Nothing stays open."""
+        return {"open": 0}
+
+
+def say(message: Message) -> None:
+    """One frame."""
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def main(provider: Provider) -> int:
+    """Serves until the end of stdin, or until the handshake is refused."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        method = message["method"]
+        if method != "initialize":
+            provider.hear(message)
+        if method == "exit":
+            return 0
+        if "id" not in message:
+            continue
+        answer = getattr(provider, "return_" if method == "return" else method)(message["params"])
+        if "error" in answer:
+            say({"id": message["id"], **answer})
+            if method == "initialize":
+                return 78
+        else:
+            say({"id": message["id"], "result": answer})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Provider()))
