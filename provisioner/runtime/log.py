@@ -1,12 +1,14 @@
 """The daemon's log: one line an event on stderr, as text for people on a terminal and as JSON elsewhere. It decides
-nothing, and it never harms who logs: a reader that is gone or a disk that is full costs lines, not the daemon."""
+nothing, and it never harms who logs: a reader that is gone or does not read, or a disk that is full, costs lines and
+not the daemon."""
 
 import json
-import os
 import sys
 from typing import Final
 
 import structlog
+
+from provisioner.runtime.unblocked import writes_unblocked
 
 __all__ = ["LossyLines", "open_log"]
 
@@ -21,7 +23,7 @@ class LossyLines:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._write_now = writes_unblocked(descriptor)
         self._lost = 0
         self._is_torn = False
 
@@ -39,7 +41,7 @@ class LossyLines:
         left = f"{begins}{line}\n".encode(errors="backslashreplace")
         try:
             while left:
-                left = left[os.write(self._descriptor, left) :]
+                left = left[self._write_now(left) :]
                 self._is_torn = bool(left)
         except OSError:
             return False

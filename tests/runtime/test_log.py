@@ -1,11 +1,19 @@
 """The log's lines: written as they come, and lost without harm where nobody takes them."""
 
+import contextlib
 import json
 import os
+import pty
 import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from provisioner.runtime.log import LossyLines
+from provisioner.runtime.unblocked import write_when_ready
 
 
 def test_a_reader_that_is_gone_costs_lines_and_raises_nothing() -> None:
@@ -38,3 +46,75 @@ def test_what_was_lost_is_told_once_lines_can_be_written_again(tmp_path: Path) -
     first, torn, told, last = path.read_text().splitlines()
     assert (first, torn, last) == ("whole", "to", "again")
     assert json.loads(told) == {"event": "log_lines_lost", "lines": 2, "level": "warning"}
+
+
+def pipe_pair() -> tuple[int, int]:
+    return os.pipe()
+
+
+def socket_pair() -> tuple[int, int]:
+    ours, theirs = socket.socketpair()
+    return theirs.detach(), ours.detach()
+
+
+def terminal_pair() -> tuple[int, int]:
+    return pty.openpty()
+
+
+@pytest.mark.parametrize("pair", [pipe_pair, socket_pair, terminal_pair], ids=lambda pair: pair.__name__)
+def test_a_reader_that_stays_and_never_reads_costs_lines_and_holds_nobody_up(
+    pair: Callable[[], tuple[int, int]],
+) -> None:
+    reading, writing = pair()
+    lines = LossyLines(writing)
+    with alarm_after_s(20):
+        for number in range(5000):
+            lines.info(f"{number} {'x' * 500}")
+    told: list[str] = []
+    with alarm_after_s(20):
+        os.set_blocking(reading, False)
+        while not told or json.loads(told[-1])["event"] != "log_lines_lost":
+            read = drained(reading)
+            told = [line for line in read.decode().splitlines() if line.startswith("{")] or told
+            lines.info("again")
+    assert json.loads(told[0])["lines"] > 1000
+    assert os.get_blocking(writing), "the mode is that of whoever else holds the descriptor too"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_pipe_that_may_not_be_opened_again_is_asked_for_room_first() -> None:
+    reading, writing = os.pipe()
+    write = write_when_ready(writing)
+    taken = 0
+    with alarm_after_s(20), pytest.raises(BlockingIOError):
+        while True:
+            taken += write(b"x" * 10_000)
+    assert len(drained(reading)) == taken >= 32768
+    os.close(reading)
+    os.close(writing)
+
+
+def drained(reading: int) -> bytes:
+    os.set_blocking(reading, False)
+    read = bytearray()
+    with contextlib.suppress(BlockingIOError):
+        while data := os.read(reading, 65536):
+            read += data
+    return bytes(read)
+
+
+@contextlib.contextmanager
+def alarm_after_s(seconds: int) -> Iterator[None]:
+    """A write that waits for its reader would wait for ever: the alarm ends the test instead."""
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError
