@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from provisioner.cli.amiss import blocked_text, what_is_amiss
-from provisioner.cli.record import amount_text, place_text, print_record, problem_text
+from provisioner.cli.record import amount_text, place_text, print_record, problem_text, value_text
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, clock_text, count_text, money_text, print_lines, print_table
 
@@ -128,7 +128,12 @@ def _what(request: Body) -> str:
 
 def _why(request: Body) -> str | None:
     problems = "; ".join(dict.fromkeys(problem_text(p) for p in request["problems"]))
-    return problems or request["reason"]
+    said = (problems or request["reason"], value_text("progress", request.get("progress")), _ending(request))
+    return "; ".join(part for part in said if part) or None
+
+
+def _ending(request: Body) -> str | None:
+    return "a cancel was taken and is not settled yet" if request.get("cancelling") else None
 
 
 def print_instances(body: Body) -> None:

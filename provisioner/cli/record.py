@@ -7,7 +7,7 @@ know which command shows a record.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from provisioner.cli.show import clock_text, print_table
+from provisioner.cli.show import age_text, clock_text, print_table
 from provisioner.edge.rest_shape import BYTES
 
 Body = dict[str, Any]
@@ -93,6 +93,12 @@ def _notice(notice: Body) -> str:
     return f"{notice['kind']}{until}" + (f": {notice['detail']}" if notice["detail"] else "")
 
 
+def _progress(progress: Body) -> str:
+    """How far a purchase is in its provider's words, and how long it takes from when that was told."""
+    eta = f", about {age_text(progress['eta_s'])} more from then on" if progress["eta_s"] is not None else ""
+    return f"{progress['phase']} (told at {clock_text(progress['at'])}{eta})"
+
+
 def _return(giveback: Body) -> str:
     tries = f", tries {giveback['tries']}" if giveback["tries"] else ""
     return f"{giveback['id']} {giveback['state']}: {giveback['why']}{tries}" + (", stuck" if giveback["stuck"] else "")
@@ -140,5 +146,6 @@ _SHOWN: Final[Mapping[str, Callable[[Any], str]]] = {
     "price": price_text,
     "problem": problem_text,
     "problems": _problems,
+    "progress": _progress,
     "return": _return,
 }

@@ -11,6 +11,7 @@ from typing import TypeVar
 from attrs import evolve
 
 from provisioner.core import instance as instance_life
+from provisioner.core import progress
 from provisioner.core import request as request_life
 from provisioner.core.events import Moment, Report, SeenInstance
 from provisioner.core.evolve import Draft
@@ -34,7 +35,7 @@ def take_report(draft: Draft, report: Report, now: Moment, *, no_is_valid: bool)
     for seen in report.instances:
         draft = take_instance(draft, request, seen, now)
     request = _counted(draft.world, draft.world.requests[request.id], report)
-    draft = draft.put(FactKind.REQUEST, request.id, request)
+    draft = progress.with_reported(draft.put(FactKind.REQUEST, request.id, request), request, report, now)
     is_open = request.token in draft.world.seen.frames_open
     trigger = trigger_of(request, report, no_is_valid=no_is_valid, is_open=is_open)
     return move_request(draft, request, trigger, now)
@@ -72,8 +73,9 @@ def move_request(draft: Draft, request: RequestFact, trigger: RequestTrigger, no
         draft = want_plan(draft)
     if arc.next is not RequestState.SENDING:
         moved = evolve(moved, armed=False)
-    if arc.next in request_life.SETTLED and request.settled_at is None:
-        moved = evolve(moved, settled_at=now.at)
+    if arc.next in request_life.SETTLED:
+        draft = progress.forgotten(draft, request.id)
+        moved = moved if request.settled_at is not None else evolve(moved, settled_at=now.at)
     return draft.put(FactKind.REQUEST, moved.id, moved)
 
 

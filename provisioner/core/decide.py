@@ -1,8 +1,10 @@
 """decide(world, event, now, settings) → Decision: every event has one place here, and nothing else makes changes."""
 
+from functools import reduce
+
 from attrs import evolve
 
-from provisioner.core import intake, intake_supply, listing, outcomes, owner, planner, providers
+from provisioner.core import intake, intake_supply, listing, outcomes, owner, planner, progress, providers
 from provisioner.core.events import (
     CallEvent,
     CameDue,
@@ -12,6 +14,7 @@ from provisioner.core.events import (
     Described,
     Event,
     HealthSeen,
+    HintEvent,
     LateAnswer,
     Listed,
     Moment,
@@ -21,9 +24,11 @@ from provisioner.core.events import (
     ProcessEvent,
     ProcessNotSpawned,
     ProcessSpawned,
+    ProgressTold,
     ProviderHinted,
     ProviderNotOpened,
     ProviderOpened,
+    ReadEvent,
     ReadFailed,
     RequestAnswered,
     RequestAsked,
@@ -51,24 +56,17 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
         case DaemonStarted():
             return _started(draft, event, now, settings)
         case CameDue(keys):
-            for key in keys:
-                draft = owner.advance(draft, key, now, settings)
-            return draft
+            return reduce(lambda moved, key: owner.advance(moved, key, now, settings), keys, draft)
         case PlanningDue():
             return planner.plan_pass(draft, now, settings)
         case DemandPushed() | SupplyPushed() | ClusterPushed():
             return _from_source(draft, event, now, settings)
-        case (
-            RequestAnswered()
-            | RequestAsked()
-            | ReturnAnswered()
-            | LateAnswer()
-            | Listed()
-            | Described()
-            | ReadFailed()
-            | NoticeGiven()
-        ):
+        case RequestAnswered() | RequestAsked() | ReturnAnswered() | LateAnswer():
             return _from_call(draft, event, now, settings)
+        case Listed() | Described() | ReadFailed():
+            return _from_read(outcomes.landed(draft, event.key), event, now, settings)
+        case NoticeGiven() | ProgressTold():
+            return _from_hint(draft, event, now)
         case (
             ProcessSpawned()
             | ProcessNotSpawned()
@@ -102,14 +100,24 @@ def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) 
             return outcomes.take_return_answer(outcomes.landed(draft, event.key), event, now, settings)
         case LateAnswer():
             return outcomes.take_late(draft, event, now)
+
+
+def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) -> Draft:
+    match event:
         case Listed():
-            return listing.take_listed(outcomes.landed(draft, event.key), event, now, settings)
+            return listing.take_listed(draft, event, now, settings)
         case Described():
-            return providers.take_described(outcomes.landed(draft, event.key), event, now)
+            return providers.take_described(draft, event, now)
         case ReadFailed():
-            return providers.take_read_failed(outcomes.landed(draft, event.key), event, now)
+            return providers.take_read_failed(draft, event, now)
+
+
+def _from_hint(draft: Draft, event: HintEvent, now: Moment) -> Draft:
+    match event:
         case NoticeGiven():
             return _noticed(draft, event)
+        case ProgressTold():
+            return progress.take_progress(draft, event, now)
 
 
 def _from_process(draft: Draft, event: ProcessEvent, now: Moment) -> Draft:

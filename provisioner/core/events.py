@@ -69,7 +69,10 @@ class SeenInstance:
 
 @frozen
 class Report:
-    """A provider's word on one purchase; `outcome` is pending, made, not_made or unknown (contract v2 §3)."""
+    """A provider's word on one purchase; `outcome` is pending, made, not_made or unknown (contract v2 §3).
+
+    `phase` and `eta_s` say how far it is, `cancelling` that a cancel was taken and is not settled: for people.
+    """
 
     request: str
     token: str
@@ -78,6 +81,9 @@ class Report:
     gone_units: int = 0
     problems: tuple[Problem, ...] = ()
     poll_after_s: int | None = None
+    phase: str | None = None
+    eta_s: int | None = None
+    cancelling: bool = False
 
 
 # --- what comes of a call
@@ -301,6 +307,17 @@ class ProviderHinted:
 
 
 @frozen
+class ProgressTold:
+    """A `progress` notification: how far one purchase is, for people."""
+
+    provider: str
+    number: int
+    request: str
+    phase: str
+    eta_s: int | None = None
+
+
+@frozen
 class NoticeGiven:
     """The far side warned of one instance."""
 
@@ -377,8 +394,10 @@ class ReturnAnswered:
 
 
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
-CallEvent = RequestAnswered | RequestAsked | ReturnAnswered | LateAnswer | Listed | Described | ReadFailed | NoticeGiven
+CallEvent = RequestAnswered | RequestAsked | ReturnAnswered | LateAnswer
+ReadEvent = Listed | Described | ReadFailed
+HintEvent = NoticeGiven | ProgressTold
 ProcessEvent = (
     ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
 )
-Event = DaemonStarted | CameDue | PlanningDue | SourceEvent | CallEvent | ProcessEvent
+Event = DaemonStarted | CameDue | PlanningDue | SourceEvent | CallEvent | ReadEvent | HintEvent | ProcessEvent

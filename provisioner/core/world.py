@@ -72,6 +72,17 @@ class Ask:
 
 
 @frozen
+class Progress:
+    """How far a purchase is in its provider's words: `at` (epoch) is when that was told; `cancelling` is whether a
+    cancel was taken and is not settled."""
+
+    phase: str | None = None
+    eta_s: int | None = None
+    at: float | None = None
+    cancelling: bool = False
+
+
+@frozen
 class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
     fact knows."""
@@ -117,7 +128,7 @@ class Seen:
     closed. `wanted` are a
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
     closed, without it; and by instance whose give-back does not find it.
-    `unneeded_since` is by instance: since which pass it served no line, without a break.
+    `progress` is by open request. `unneeded_since` is by instance: since which pass it served no line, without a break.
     `wall_offset_s` is wall clock less boot clock since `steady_since_boot_s`; `undated` are purchases that were open
     when the wall clock jumped: how old their tokens are is not known any more.
     """
@@ -139,6 +150,7 @@ class Seen:
     lists: Map[str, ListView] = field(factory=Map)
     absent_since: Map[str, float] = field(factory=Map)
     plan: PlanView = field(factory=PlanView)
+    progress: Map[str, Progress] = field(factory=Map)
 
 
 @frozen

@@ -231,6 +231,9 @@ def report(wire: WireReport) -> Report:
         gone_units=wire.gone_units or 0,
         problems=tuple(problem(p) for p in wire.problems),
         poll_after_s=wire.poll_after_s,
+        phase=wire.progress.phase if wire.progress is not None else None,
+        eta_s=wire.progress.eta_s if wire.progress is not None else None,
+        cancelling=wire.cancelling,
     )
 
 

@@ -121,7 +121,7 @@ def _requests(q: Question, asked: Asked) -> Json:
 
 def _one_request(q: Question) -> Answer:
     record = q.world.requests.get(q.name) or q.world.returns.get(q.name)
-    body = None if record is None else request_json(record, q.now, q.settings)
+    body = None if record is None else request_json(record, q.world, q.now, q.settings)
     return _found(body, "request", q, "/v1/requests")
 
 

@@ -86,7 +86,11 @@ _REQUEST: Final = _object(
         "since": _TIME, "reason": _TEXT_OR_NULL, "instances": _list(_TEXT), "planned_at": _TIME,
         "settled_at": _TIME_OR_NULL,
     },
-    {"reserve": _MONEY, "currency": _TEXT, "for": _list(_SHARE), "token": _TEXT, "expected_at": _TIME_OR_NULL},
+    {
+        "reserve": _MONEY, "currency": _TEXT, "for": _list(_SHARE), "token": _TEXT, "expected_at": _TIME_OR_NULL,
+        "progress": _or_null(_object({"phase": _TEXT, "eta_s": {"type": ["integer", "null"]}, "at": _TIME})),
+        "cancelling": _FLAG,
+    },
 )  # fmt: skip
 _INSTANCE: Final = _object(
     {

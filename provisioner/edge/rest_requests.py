@@ -10,7 +10,7 @@ from provisioner.core.events import Moment
 from provisioner.core.facts import RequestFact, ReturnFact
 from provisioner.core.money import decimal_text
 from provisioner.core.settings import Settings
-from provisioner.core.world import World
+from provisioner.core.world import Progress, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_page import FLAG_WORDS, Asked, Filter, page_of
 from provisioner.edge.rest_shape import attributes_json, place_json, price_json, problem_json, shares_json
@@ -24,7 +24,7 @@ Record = RequestFact | ReturnFact
 def requests_page(world: World, now: Moment, settings: Settings, asked: Asked) -> Json:
     """One page of purchases and give-backs in the order of their ids."""
     page, following = page_of(_matching(world, asked), _id, asked)
-    return {"requests": [request_json(r, now, settings) for r in page], "next": following}
+    return {"requests": [request_json(r, world, now, settings) for r in page], "next": following}
 
 
 def _matching(world: World, asked: Asked) -> Iterable[Record]:
@@ -50,14 +50,14 @@ def is_open_record(record: Record) -> bool:
     return record.state in giveback.OPEN
 
 
-def request_json(record: Record, now: Moment, settings: Settings) -> Json:
+def request_json(record: Record, world: World, now: Moment, settings: Settings) -> Json:
     """One purchase (`kind` acquire) or give-back (`kind` return)."""
     if isinstance(record, RequestFact):
-        return _acquire(record, settings.money.currency)
+        return _acquire(record, world.seen.progress.get(record.id, Progress()), settings.money.currency)
     return _return(record, now, settings.return_retry.stuck_after_s)
 
 
-def _acquire(record: RequestFact, currency: str) -> Json:
+def _acquire(record: RequestFact, progress: Progress, currency: str) -> Json:
     return {
         "id": record.id,
         "kind": "acquire",
@@ -73,6 +73,8 @@ def _acquire(record: RequestFact, currency: str) -> Json:
         "problems": [problem_json(p) for p in record.problems],
         "since": time_text(record.state_at),
         "reason": record.reason or None,
+        "progress": _progress(progress),
+        "cancelling": progress.cancelling,
         "reserve": decimal_text(record.reserve_nanos if is_open_record(record) else 0),
         "currency": currency,
         "price": price_json(record.terms.price),
@@ -92,6 +94,13 @@ def _acquire(record: RequestFact, currency: str) -> Json:
         "deadline": time_text(record.deadline_at),
         "settled_at": time_text(record.settled_at),
     }
+
+
+def _progress(told: Progress) -> Json | None:
+    """How far it is in the provider's words; None where it said nothing since this start."""
+    if told.phase is None:
+        return None
+    return {"phase": told.phase, "eta_s": told.eta_s, "at": time_text(told.at)}
 
 
 def _expected_at(record: RequestFact) -> str | None:

@@ -3,7 +3,7 @@ logged and dropped (NT-1)."""
 
 from collections.abc import Iterator, Mapping
 
-from provider_sdk.contract import BadShape, Changed, ErrorData, PingResult, RequestParams, decode
+from provider_sdk.contract import BadShape, Changed, ErrorData, PingResult, Progress, RequestParams, decode
 from provider_sdk.contract import Log as LogNote
 from provider_sdk.contract import Notice as NoticeNote
 from provider_sdk.contract import Report as WireReport
@@ -68,6 +68,9 @@ def _notified(provider: str, number: int, name: str, params: Mapping[str, object
                     "withdrawn"
                 )
                 yield events.NoticeGiven(provider, number, item.instance, said)
+        elif name == "progress":
+            told = decode(Progress, params)
+            yield events.ProgressTold(provider, number, told.request_id, told.phase, told.eta_s)
         elif name == "log":
             note = decode(LogNote, params)
             log.info("provider_says", level=note.level.value, text=note.text)

@@ -114,3 +114,20 @@ def test_what_is_not_stated_is_nothing(value: object) -> None:
 def test_an_unknown_nested_field_is_told_all_the_same() -> None:
     told = value_text("new", {"a": 1, "b": None, "c": {"d": True}, "e": ["x", "y"]})
     assert told == "a 1, b -, c (d yes), e x; y"
+
+
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (
+            {"phase": "installing", "eta_s": 90, "at": "2031-03-04T17:58:12Z"},
+            "installing (told at 03-04 17:58:12, about 1m 30s more from then on)",
+        ),
+        ({"phase": "queued", "eta_s": None, "at": "2031-03-04T17:58:12Z"}, "queued (told at 03-04 17:58:12)"),
+        (None, None),
+    ],
+)
+def test_how_far_a_purchase_is_reads_as_a_phase_with_when_it_was_told(
+    progress: dict[str, object] | None, text: str | None
+) -> None:
+    assert value_text("progress", progress) == text

@@ -69,7 +69,23 @@ class Provider:
         return {"revision": "1", "templates": [TEMPLATE]}
 
     def request(self, params: Message) -> Message:
-        """Makes all of it at once."""
+        """Makes all of it at once, or, if the configuration has steps, once all of them were told."""
+        if not self.config.get("steps"):
+            return self._made(params)
+        self.open[params["token"]] = params
+        return self._step(params)
+
+    def _step(self, params: Message) -> Message:
+        """The next step: every other one is told by a notification, the others in the report."""
+        phase = self.config["steps"].pop(0)
+        report = {"request_id": params["request_id"], "token": params["token"], "outcome": "pending", "instances": [],
+                  "poll_after_s": 1}  # fmt: skip
+        if len(self.config["steps"]) % 2 == 0:
+            return {**report, "progress": {"phase": phase, "eta_s": len(self.config["steps"])}}
+        say({"method": "progress", "params": {"request_id": params["request_id"], "phase": phase}})
+        return report
+
+    def _made(self, params: Message) -> Message:
         made = []
         for n in range(params["units"]):
             ref = f"{params['token']}.{n}"
@@ -86,6 +102,9 @@ class Provider:
 
     def _status(self, asked: Message) -> Message:
         unknown = {"request_id": asked["request_id"], "token": asked["token"], "outcome": "unknown", "instances": []}
+        if asked["token"] in self.open and asked["token"] not in self.reports:
+            order = self.open[asked["token"]]
+            return self._step(order) if self.config["steps"] else self._made(order)
         return self.reports.get(asked["token"], unknown)
 
     def return_(self, params: Message) -> Message:
