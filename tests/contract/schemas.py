@@ -28,13 +28,14 @@ def load(name: str) -> dict[str, Any]:
     return loaded
 
 
-def _whole_pattern(_: object, pattern: str, value: object, __: object) -> Iterator[ValidationError]:
+def whole_pattern(_: object, pattern: str, value: object, __: object) -> Iterator[ValidationError]:
+    """Say what does not match, by the rules of JSON Schema."""
     # `$` of JSON Schema is the very end; Python's also matches before a last line feed.
     if isinstance(value, str) and not re.search(re.sub(r"\$\Z", r"\\Z", pattern), value):
         yield ValidationError(f"does not match {pattern}")
 
 
-_Validator = extend(Draft202012Validator, {"pattern": _whole_pattern})
+_Validator = extend(Draft202012Validator, {"pattern": whole_pattern})
 
 
 @cache
