@@ -69,21 +69,25 @@ class Provider:
         return {"revision": "1", "templates": [TEMPLATE]}
 
     def request(self, params: Message) -> Message:
-        """Makes all of it at once, or, if the configuration has steps, once all of them were told."""
-        if not self.config.get("steps"):
-            return self._made(params)
+        """Makes all of it at once; if the configuration has steps, the test says by a file how many are over."""
         self.open[params["token"]] = params
-        return self._step(params)
+        return self._report(params)
 
-    def _step(self, params: Message) -> Message:
-        """The next step: every other one is told by a notification, the others in the report."""
-        phase = self.config["steps"].pop(0)
+    def _report(self, params: Message) -> Message:
+        steps, at = self.config.get("steps", []), self.turn("step")
+        if at >= len(steps):
+            return self._made(params)
         report = {"request_id": params["request_id"], "token": params["token"], "outcome": "pending", "instances": [],
                   "poll_after_s": 1}  # fmt: skip
-        if len(self.config["steps"]) % 2 == 0:
-            return {**report, "progress": {"phase": phase, "eta_s": len(self.config["steps"])}}
-        say({"method": "progress", "params": {"request_id": params["request_id"], "phase": phase}})
+        if at % 2:
+            return {**report, "progress": {"phase": steps[at], "eta_s": len(steps) - at}}
+        say({"method": "progress", "params": {"request_id": params["request_id"], "phase": steps[at]}})
         return report
+
+    def turn(self, name: str) -> int:
+        """The number the test has written into a file of this name in the state folder; 0 before."""
+        path = self.journal.with_name(name) if self.journal is not None else None
+        return int(path.read_text()) if path is not None and path.exists() else 0
 
     def _made(self, params: Message) -> Message:
         made = []
@@ -103,8 +107,7 @@ class Provider:
     def _status(self, asked: Message) -> Message:
         unknown = {"request_id": asked["request_id"], "token": asked["token"], "outcome": "unknown", "instances": []}
         if asked["token"] in self.open and asked["token"] not in self.reports:
-            order = self.open[asked["token"]]
-            return self._step(order) if self.config["steps"] else self._made(order)
+            return self._report(self.open[asked["token"]])
         return self.reports.get(asked["token"], unknown)
 
     def return_(self, params: Message) -> Message:
