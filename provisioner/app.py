@@ -16,6 +16,7 @@ from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.core.world import World
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.clock import Clock, SystemClock
+from provisioner.runtime.control_group import NoGroups, find_room_for_groups
 from provisioner.runtime.engine import Engine
 from provisioner.runtime.links.link import Link
 from provisioner.runtime.links.sqlite import open_sqlite
@@ -63,11 +64,24 @@ def program_version() -> str:
     return version(DISTRIBUTION)
 
 
-def folders_of(settings: Settings, provider: ProviderSettings) -> Folders:
+def folders_of(settings: Settings, provider: ProviderSettings, groups_dir: str | None = None) -> Folders:
     """A provider's private folders, beside the facts: one a cluster and provider, kept over restarts and upgrades."""
     root = Path(settings.controller.path).absolute().parent / "providers" / provider.name
     credentials = str(root / "credentials") if provider.credentials.file else None
-    return Folders(str(root / "state"), str(root / "run"), credentials)
+    return Folders(str(root / "state"), str(root / "run"), credentials, groups_dir)
+
+
+def _room_for_groups(settings: Settings, log: Log) -> str | None:
+    """Where the control groups of providers with bounded memory go; None where there is no room or no need."""
+    limited = [name for name, entry in settings.providers.items() if entry.limits.memory_bytes is not None]
+    if not limited:
+        return None
+    try:
+        return str(find_room_for_groups())
+    except NoGroups as why:
+        then = "their memory is bounded process by process"
+        log.info("no_control_groups", providers=limited, why=str(why), then=then)
+        return None
 
 
 async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] | None = None) -> None:
@@ -129,11 +143,12 @@ async def running_engine(
     providers = Providers()
     engine = Engine(link, settings, clock, providers.begin, log, holder)
     who = Identity(settings.cluster, link.lineage, _name_form(holder), program_version())
+    groups_dir = _room_for_groups(settings, log)
     async with trio.open_nursery() as engine_nursery:
         async with trio.open_nursery() as nursery:
             for name, entry in settings.providers.items():
                 bound = log.bind(provider=name) if hasattr(log, "bind") else log
-                folders, tail_bytes = folders_of(settings, entry), settings.keep.log_tail_bytes
+                folders, tail_bytes = folders_of(settings, entry, groups_dir), settings.keep.log_tail_bytes
                 reached = ProviderLink(entry, who, folders, engine, nursery, bound, tail_bytes=tail_bytes)
                 providers.add(name, reached)
             admit = partial(_refuse_if_still_needed, settings)

@@ -139,6 +139,8 @@ class ProcessSpawned:
     pid: int
     start_ticks: int
     boot_id: str
+    memory_by: str = "none"
+    """What holds it to its memory: a control group (`cgroup`), a limit on each process (`rlimit`), or `none`."""
 
 
 @frozen

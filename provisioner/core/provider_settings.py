@@ -127,6 +127,22 @@ class ProviderLimits:
         default=16 * MIB,
         metadata=row(Form.SIZE, "Longest message accepted from the provider.", least=MIB, most=1024 * MIB),
     )
+    memory_bytes: int | None = field(
+        default=None,
+        metadata=row(
+            Form.SIZE,
+            "Most memory of its process and all it starts, by a control group; without one, of each of them by itself.",
+            least=16 * MIB, most=1024 * 1024 * MIB, none_word="none",
+        ),
+    )  # fmt: skip
+    stderr_rate: int = field(
+        default=100,
+        metadata=row(
+            Form.COUNT,
+            "Most lines a second of its standard error that reach the daemon's log; the others are counted there.",
+            least=1, most=100_000,
+        ),
+    )  # fmt: skip
 
 
 @frozen(kw_only=True)

@@ -76,7 +76,9 @@ def moved(view: ProcessView, trigger: ProcessTrigger, now: Moment) -> ProcessVie
 
 def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
     """The process runs: who it is becomes a fact before anything is sent to it."""
-    started = evolve(view_of(draft.world, event.provider), number=event.number, is_running=True)
+    started = evolve(
+        view_of(draft.world, event.provider), number=event.number, is_running=True, memory_by=event.memory_by
+    )
     view = moved(moved(started, _T.START, now), _T.SPAWNED, now)
     before = draft.world.processes.get(event.provider)
     fact = ProcessFact(

@@ -53,7 +53,6 @@ LATER: Final = (
     Later("providers.*.reclaim", "Reclaim settings of one provider."),
     Later("providers.*.restart", "Pauses before a provider's process is started again."),
     Later("providers.*.quarantine", "When a provider's process that keeps ending is left alone."),
-    Later("providers.*.limits.memory", "Most memory of a provider's process."),
     Later("providers.*.templates.*.was", "Earlier names of a template."),
     Later("providers.*.templates.*.keep_free", "Units of a pool that are left to others."),
     Later("providers.*.templates.*.max_lifetime", "Longest life of its hosts."),

@@ -51,6 +51,7 @@ class ProcessView:
     throttled_until_boot_s: float = 0.0
     auth_failed: bool = False
     state_id: str | None = None
+    memory_by: str = "none"
     contract: str = ""
 
 

@@ -15,7 +15,7 @@ from provisioner.core.money import decimal_text
 from provisioner.core.policy.offers import Offer, market
 from provisioner.core.process import ProcessState
 from provisioner.core.reasons import SENTENCES, Why
-from provisioner.core.settings import Settings
+from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.core.world import ListView, ProcessView, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_shape import amounts_json, attributes_json, place_json, price_json, problem_json
@@ -112,12 +112,27 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "throttled_until": _wall(view.throttled_until_boot_s, now)
         if view.throttled_until_boot_s > now.boot_s
         else None,
+        "held_to": _held_to(settings.providers.get(name), view),
         "in_flight": calls.total(),
         "calls": dict(sorted(calls.items())),
         "instances": counts.instances[name],
         "units": counts.units[name],
         "strangers_count": len(lists.strangers),
         "blocked": blocked,
+    }
+
+
+def _held_to(entry: ProviderSettings | None, view: ProcessView) -> Json | None:
+    """The bounds of its process, and by what its memory is bounded now: `cgroup`, `rlimit`, or `none`."""
+    if entry is None:
+        return None
+    limits = entry.limits
+    return {
+        "calls": limits.calls,
+        "frame_bytes": limits.frame_bytes,
+        "memory_bytes": limits.memory_bytes,
+        "memory_by": view.memory_by if view.is_running else "none",
+        "stderr_rate": limits.stderr_rate,
     }
 
 

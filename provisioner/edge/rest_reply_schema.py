@@ -70,6 +70,14 @@ _PROVIDER_FIELDS: Final[Json] = {
     "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "contract": _TEXT_OR_NULL,
     "template_count": _INT,
     "last_end": _TEXT_OR_NULL, "in_flight": _INT, "instances": _INT, "units": _INT, "strangers_count": _INT,
+    "held_to": _or_null(
+        _object(
+            {
+                "calls": _INT, "frame_bytes": _INT, "memory_bytes": {"type": ["integer", "null"]},
+                "memory_by": {"enum": ["cgroup", "rlimit", "none"]}, "stderr_rate": _INT,
+            }
+        )
+    ),
     "blocked": _list(_object({"template": _TEXT, "parked": _FLAG, "until": _TIME_OR_NULL, "reason": _REASON})),
 }  # fmt: skip
 _TEMPLATE: Final = _object(

@@ -52,6 +52,8 @@ class Folders:
     state_dir: str
     run_dir: str
     credentials_dir: str | None = None
+    groups_dir: str | None = None
+    """The kernel's folder in which control groups can be made; shared by all providers, None where there is none."""
 
 
 def initialize_params(

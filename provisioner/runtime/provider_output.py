@@ -5,6 +5,7 @@ It alone counts junk and bounds what reaches the log. It must not know calls, de
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -25,8 +26,7 @@ _JUNK_WINDOW_S = 60.0
 _HINTS_MOST = 1000
 _HINTS_WINDOW_S = 1.0
 """Ten times what the contract allows (NT-2); who says more is read no faster, or it would take all of the daemon."""
-_LOGGED_LINES = 100
-_LOGGED_WINDOW_S = 10.0
+_LEFT_OUT_TOLD_S = 10.0
 
 
 class StdoutReader:
@@ -121,23 +121,54 @@ class StdoutReader:
         self._conversation.settle_all(reason)
 
 
-async def drain_stderr(stream: ReadStream, tail: StderrTail, log: Log) -> None:
-    """Reads stderr to its end into `tail`; of a flood only so many lines reach the log, the rest is counted there."""
-    window_ends_at = -1.0
-    logged = unlogged = 0
-    while data := await _read(stream):
-        lines, dropped = tail.feed(data)
-        if (now := trio.current_time()) >= window_ends_at:
-            if unlogged:
-                log.warning("provider_stderr_not_logged", lines=unlogged)
-            window_ends_at, logged, unlogged = now + _LOGGED_WINDOW_S, 0, 0
-        allowed = lines[: _LOGGED_LINES - logged]
-        for line in allowed:
-            log.info("provider_stderr", line=line)
-        logged += len(allowed)
-        unlogged += len(lines) - len(allowed) + dropped
-    if unlogged:
-        log.warning("provider_stderr_not_logged", lines=unlogged)
+async def drain_stderr(stream: ReadStream, tail: StderrTail, log: Log, *, lines_s: int) -> None:
+    """Reads stderr to its end into `tail`; of a flood `lines_s` lines a second reach the log, the rest is counted."""
+    budget = _LineBudget(lines_s)
+    try:
+        while True:
+            data: bytes | bytearray = b""
+            with trio.move_on_at(budget.tells_at) as waiting:
+                data = await _read(stream)
+            if not waiting.cancelled_caught:
+                if not data:
+                    return
+                lines, dropped = tail.feed(data)
+                for line in budget.allowed(lines, dropped):
+                    log.info("provider_stderr", line=line)
+            budget.tell(log)
+    finally:
+        budget.tell(log, at_once=True)
+
+
+class _LineBudget:
+    """How many lines of stderr may reach the log: so many a second, as many at once, and what was left out."""
+
+    def __init__(self, lines_s: int) -> None:
+        self.tells_at = math.inf
+        self._lines_s = lines_s
+        self._room = float(lines_s)
+        self._room_at = trio.current_time()
+        self._left_out = 0
+
+    def allowed(self, lines: list[str], dropped: int) -> list[str]:
+        """Those that may be logged now; `dropped` others were too many even for the tail."""
+        now = trio.current_time()
+        self._room = min(self._lines_s, self._room + (now - self._room_at) * self._lines_s)
+        self._room_at = now
+        allowed = lines[: int(self._room)]
+        self._room -= len(allowed)
+        left_out = len(lines) - len(allowed) + dropped
+        if left_out and not self._left_out:
+            self.tells_at = now + _LEFT_OUT_TOLD_S
+        self._left_out += left_out
+        return allowed
+
+    def tell(self, log: Log, *, at_once: bool = False) -> None:
+        """Says how many were left out, once for a while of flood."""
+        if self._left_out and (at_once or trio.current_time() >= self.tells_at):
+            log.warning("provider_stderr_not_logged", lines=self._left_out)
+            self._left_out = 0
+            self.tells_at = math.inf
 
 
 async def _read(stream: ReadStream) -> bytes | bytearray:

@@ -93,7 +93,15 @@ class ProcessSeat:
             return
         who = self._process.identity
         await self._engine.tell(
-            events.ProcessSpawned(effect.key, effect.provider, effect.number, who.pid, who.start_ticks, who.boot_id)
+            events.ProcessSpawned(
+                effect.key,
+                effect.provider,
+                effect.number,
+                who.pid,
+                who.start_ticks,
+                who.boot_id,
+                self._process.memory_by,
+            )
         )
 
     async def end(self, reason: str) -> None:
@@ -129,6 +137,9 @@ class ProcessSeat:
             calls=limits.calls,
             frame_bytes=limits.frame_bytes,
             tail_bytes=self._tail_bytes,
+            stderr_rate=limits.stderr_rate,
+            memory_bytes=limits.memory_bytes,
+            groups_dir=self._folders.groups_dir,
             graces=Graces(exit_s=max(limits.stop_s, 0.1), term_s=max(limits.stop_s, 0.1)),
             pings=Pings(quiet_s=limits.ping_s),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Sequence
 
 import trio
 from attrs import frozen
@@ -36,6 +37,10 @@ class Escapees:
 
     ended: tuple[int, ...]
     left: tuple[int, ...]
+
+    def with_left(self, left: Sequence[int]) -> Escapees:
+        """With others that were found and would not end."""
+        return Escapees(self.ended, tuple(sorted({*self.left, *left})))
 
 
 async def end_escapees(marker: str, *, grace_s: float, kill_wait_s: float) -> Escapees:

@@ -94,6 +94,11 @@ class ProcessSpec:
     calls: int = 8
     frame_bytes: int = PROVIDER_FRAME_BYTES
     tail_bytes: int = TAIL_BYTES
+    stderr_rate: int = 100
+    """Lines of stderr a second that reach the log."""
+    memory_bytes: int | None = None
+    groups_dir: str | None = None
+    """The control group below which the process gets its own, None where there may be none."""
     cancel_grace_s: float = 10.0
     graces: Graces = Graces()
     pings: Pings = Pings()

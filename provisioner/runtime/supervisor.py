@@ -16,6 +16,7 @@ from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.conversation import Conversation
 from provisioner.runtime.credentials import hand_on_files
 from provisioner.runtime.environment import build_environment
+from provisioner.runtime.memory_limit import UNLIMITED, MemoryLimit, hold_to_memory
 from provisioner.runtime.pinging import keep_pinging
 from provisioner.runtime.provider_output import StdoutReader, drain_stderr
 from provisioner.runtime.spawn import ExitStatus, spawn
@@ -66,7 +67,9 @@ async def open_process(
     )
     child = spawn(spec.argv, env, spec.run_dir)
     # From here to the task's own shield there is no checkpoint: the child can't be left without a supervisor.
-    process = ProviderProcess(spec, child, report, log, secrets=tuple(inherited[name] for name in spec.env_names))
+    memory = hold_to_memory(spec, child.pid, log)
+    secrets = tuple(inherited[name] for name in spec.env_names)
+    process = ProviderProcess(spec, child, report, log, secrets=secrets, memory=memory)
     await nursery.start(process.run)
     return process
 
@@ -86,7 +89,14 @@ class ProviderProcess:
     _reader: StdoutReader
 
     def __init__(
-        self, spec: ProcessSpec, child: ChildProcess, report: Reporter, log: Log, *, secrets: tuple[str, ...] = ()
+        self,
+        spec: ProcessSpec,
+        child: ChildProcess,
+        report: Reporter,
+        log: Log,
+        *,
+        secrets: tuple[str, ...] = (),
+        memory: MemoryLimit = UNLIMITED,
     ) -> None:
         self.ended: Ended | None = None
         self.identity = ProcessIdentity(child.pid, child.start_ticks, child.boot_id, spec.marker)
@@ -94,6 +104,7 @@ class ProviderProcess:
         self._child = child
         self._report = report
         self._log = log
+        self._memory = memory
         self._tail = StderrTail(lines=spec.tail_bytes // _TAIL_LINE, total_bytes=spec.tail_bytes, secrets=secrets)
         self._is_orderly = True
         self._reason: str | None = None
@@ -116,6 +127,11 @@ class ProviderProcess:
     def counts(self) -> Mapping[str, int]:
         """How often something was dropped: junk, unknown_id, late, early, requests, replies_dropped."""
         return self._conversation.peer.counts
+
+    @property
+    def memory_by(self) -> str:
+        """What holds it to its memory: `cgroup`, `rlimit` or `none`."""
+        return self._memory.by
 
     @property
     def has_free_slot(self) -> bool:
@@ -206,7 +222,9 @@ class ProviderProcess:
     async def _watch_exit(self) -> None:
         self._status = await self._child.wait_exit()
         self._exited.set()
-        self._want_end(f"the process ended by itself: {self._status}", EndCause.BY_ITSELF)
+        why = self._memory.why_ended()
+        reason = f"the process ended by itself: {self._status}" if why is None else f"{why}: {self._status}"
+        self._want_end(reason, EndCause.BY_ITSELF)
 
     async def _read_stdout(self) -> None:
         await self._reader.run()
@@ -218,7 +236,7 @@ class ProviderProcess:
         self._conversation.settle_all(self._why_lost())
 
     async def _drain_stderr(self) -> None:
-        await drain_stderr(self._child.stderr, self._tail, self._log)
+        await drain_stderr(self._child.stderr, self._tail, self._log, lines_s=self._spec.stderr_rate)
         self._stderr_over.set()
 
     async def _keep_pinging(self) -> None:
@@ -266,6 +284,7 @@ class ProviderProcess:
         graces = self._spec.graces
         if self._status is not None:
             self._escapees = await end_escapees(self._spec.marker, grace_s=graces.term_s, kill_wait_s=graces.kill_s)
+            self._escapees = self._escapees.with_left(await self._memory.lift(within_s=graces.kill_s))
         if self._escapees.ended or self._escapees.left:
             self._log.warning("provider_left_processes", ended=self._escapees.ended, left=self._escapees.left)
         self.ended = Ended(

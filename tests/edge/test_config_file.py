@@ -100,7 +100,7 @@ providers:
     credentials: {file: aws.ini, env: [AWS_PROFILE]}
     priority: 20
     max_units: 100
-    limits: {calls: 2, call: 1m, start: 5s, ping: 6s, stop: 0s, frame: 2MiB}
+    limits: {calls: 2, call: 1m, start: 5s, ping: 6s, stop: 0s, frame: 2MiB, memory: 512MiB, stderr_rate: 7}
     orphans: report
     templates:
       "c6i.*":
@@ -119,7 +119,7 @@ providers:
     assert (provider.priority, provider.max_units) == (20, 100)
     limits = provider.limits
     assert (limits.calls, limits.call_s, limits.start_s, limits.ping_s, limits.stop_s) == (2, 60.0, 5.0, 6.0, 0.0)
-    assert limits.frame_bytes == 2 * 2**20
+    assert (limits.frame_bytes, limits.memory_bytes, limits.stderr_rate) == (2 * 2**20, 512 * 2**20, 7)
     template = provider.override("c6i.large")
     assert template.price == Price(250_000_000, "USD", Per.UNIT_HOUR)
     assert template.billing == BillingOverride(

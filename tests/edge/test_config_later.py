@@ -40,7 +40,6 @@ policy.join.floor
 policy.join.cap
 policy.hook
 orphans
-providers.west.limits.memory
 providers.by-hour.templates.big-16.was
 providers.licenses.templates.mesher.keep_free
 providers.last-year.retiring

@@ -262,6 +262,13 @@ def test_a_provider_shows_what_is_left_alone_and_what_nobody_knows() -> None:
         5,
     )
     assert east["strangers"] == ["i-stray"]
+    assert east["held_to"] == {
+        "calls": 8,
+        "frame_bytes": 16 * 2**20,
+        "memory_bytes": None,
+        "memory_by": "none",
+        "stderr_rate": 100,
+    }
     assert [(b["template"], b["parked"], b["until"]) for b in east["blocked"]] == [
         ("big", False, "2030-03-17T17:56:40Z")
     ]
