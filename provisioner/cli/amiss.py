@@ -13,26 +13,42 @@ Body = dict[str, Any]
 def what_is_amiss(provider: Body) -> str | None:
     """Why a provider is not ready, until when, and what to do; None if it is ready."""
     if provider["credentials_refused"]:
-        return "its credentials are refused; put them right and restart the daemon"
+        return f"its credentials are refused; put them right, then {resume_of(provider)}"
     if provider["ready"]:
         return None
     why = provider["last_end"] or "not ready"
     if provider["state"] == "parked":
-        return f"{why}; correct its configuration or program and restart the daemon"
+        return f"{why}; correct its program, then {resume_of(provider)}; or its configuration, then restart the daemon"
     if provider["starts_again_at"] is not None:
         at = clock_text(provider["starts_again_at"])
-        return f"{why}; started again at {at}, or at once by a restart of the daemon"
+        return f"{why}; started again at {at}, or at once by {resume_of(provider)}"
     return str(why)
+
+
+def resume_of(provider: Body) -> str:
+    """The command that tries a provider again at once."""
+    return f"`provisioner provider resume {provider['provider']}`"
+
+
+def pause_text(provider: Body) -> str | None:
+    """Until when an operator has paused it, who and why; None if nobody has."""
+    paused = provider["paused"]
+    if paused is None:
+        return None
+    by = f" by {paused['by']}" if paused["by"] else ""
+    why = f": {paused['why']}" if paused["why"] else ""
+    return f"paused{by} until {clock_text(paused['until'])}{why}"
 
 
 def blocked_text(provider: str, offer: Body) -> str:
     """An offer that is left alone, why, until when, and what ends it; template `*` is all of the provider."""
     what = f"all of {provider}" if offer["template"] == "*" else f"{provider}/{offer['template']}"
     why = f"{offer['failures']} × {offer['error_class']}" + (f" ({offer['detail']})" if offer["detail"] else "")
-    return f"{what} is {_until(offer)}: {why}"
+    return f"{what} is {_until(provider, offer)}: {why}"
 
 
-def _until(offer: Body) -> str:
+def _until(provider: str, offer: Body) -> str:
+    at_once = f"`provisioner provider resume {provider}`"
     if offer["parked"]:
-        return "parked until its description changes or the provider is started anew (restart the daemon)"
+        return f"parked until its description changes or the provider is started anew ({at_once})"
     return f"left alone until {clock_text(offer['until'])}, then tried again"

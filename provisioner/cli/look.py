@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from provisioner.cli.amiss import blocked_text, what_is_amiss
+from provisioner.cli.amiss import blocked_text, pause_text, what_is_amiss
 from provisioner.cli.record import amount_text, place_text, print_record, problem_text, value_text
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, clock_text, count_text, money_text, print_lines, print_table
@@ -52,7 +52,7 @@ def _print_blocked(provider: Body) -> None:
 
 
 def _remark(provider: Body) -> str | None:
-    remarks = [what_is_amiss(provider)]
+    remarks = [pause_text(provider), what_is_amiss(provider)]
     if provider["throttled_until"]:
         remarks.append(f"asked for a pause until {clock_text(provider['throttled_until'])}")
     if provider["strangers_count"]:

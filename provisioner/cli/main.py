@@ -1,6 +1,7 @@
 """The command line: reads arguments, calls who knows, chooses the exit code. No logic lives here.
 
-It alone knows the names of the commands and options; docs/reference/cli.md lists them with the exit codes.
+It alone knows the names of the commands and options, but for those below `provider`; docs/reference/cli.md lists them
+all with the exit codes.
 """
 
 import sys
@@ -13,6 +14,7 @@ import typer
 from provisioner.cli import look
 from provisioner.cli.door_options import Config, Json, Socket, TokenFile, Url, client
 from provisioner.cli.exits import CommandEnds, Exit
+from provisioner.cli.provider_commands import provider_app
 from provisioner.cli.push import push
 from provisioner.cli.record import print_record
 from provisioner.cli.rest_client import Client
@@ -31,7 +33,6 @@ demand_app = typer.Typer(help="What sources lack.", no_args_is_help=True)
 supply_app = typer.Typer(help="What sources have.", no_args_is_help=True)
 app.add_typer(demand_app, name="demand")
 app.add_typer(supply_app, name="supply")
-provider_app = typer.Typer(help="For authors and operators of providers.", no_args_is_help=True)
 app.add_typer(provider_app, name="provider")
 
 Source = Annotated[str, typer.Option("--source", help="Who pushes.")]
@@ -225,15 +226,6 @@ def supply_push(
 ) -> None:
     """Push a supply snapshot by hand; without a revision it follows the one that stands."""
     _push(client(socket, url, token_file, config), "supply", source, file, as_json=as_json)
-
-
-@provider_app.command("new")
-def provider_new(
-    name: Annotated[str, typer.Argument(help="What it is called: a-z, 0-9 and hyphens.")],
-    folder: Annotated[Path | None, typer.Option("--dir", help="Where; else a new folder of that name here.")] = None,
-) -> None:
-    """Write a provider that works, with its tests, for its author to change."""
-    raise typer.Exit(import_module("provisioner.cli.provider_new").provider_new(name, folder))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})

@@ -44,14 +44,14 @@ class Where:
 
 
 class _SocketConnection(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=ANSWER_S)
-        self._path = path
+    def __init__(self, path: str, wait_s: float) -> None:
+        super().__init__("localhost", timeout=wait_s)
+        self._path, self._wait_s = path, wait_s
 
     def connect(self) -> None:
         """Connects to the socket's path."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(ANSWER_S)
+        self.sock.settimeout(self._wait_s)
         self.sock.connect(self._path)
 
 
@@ -94,30 +94,34 @@ class Client:
             raise CommandEnds(Exit.USAGE, f"the snapshot is over {BODY_BYTES_MOST // 2**20} MiB, which no daemon takes")
         return self._ask("PUT", path, content)
 
-    def _ask(self, method: str, path: str, content: bytes | None) -> Body:
+    def post(self, path: str, body: object, wait_s: float = ANSWER_S) -> Body:
+        """The answer to an order, waited for so long."""
+        return self._ask("POST", path, json.dumps(body).encode(), wait_s)
+
+    def _ask(self, method: str, path: str, content: bytes | None, wait_s: float = ANSWER_S) -> Body:
         headers = {"Accept": "application/json"}
         if content is not None:
             headers["Content-Type"] = "application/json"
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        connection = self._connection()
+        connection = self._connection(wait_s)
         try:
             connection.request(method, path, content, headers)
             answer = connection.getresponse()
             status, body = answer.status, answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise CommandEnds(Exit.UNREACHABLE, self._silence(error)) from None
+            raise CommandEnds(Exit.UNREACHABLE, self._silence(error, wait_s)) from None
         finally:
             connection.close()
         return self._judged(status, body)
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, wait_s: float) -> http.client.HTTPConnection:
         if self._where.url is None:
             path = self._where.socket or SOCKET_DEFAULT
             if (length := len(os.fsencode(path))) > SOCKET_PATH_BYTES_MOST:
                 sentence = f"the socket's path is {length} bytes long, and no Unix socket's has more than "
                 raise CommandEnds(Exit.USAGE, f"{sentence}{SOCKET_PATH_BYTES_MOST}; name another one")
-            return _SocketConnection(path)
+            return _SocketConnection(path, wait_s)
         try:
             url = urlsplit(self._where.url)
             scheme, host, port = url.scheme, url.hostname, url.port
@@ -125,7 +129,7 @@ class Client:
             scheme, host, port = "", None, None
         if scheme != "http" or not host:
             raise CommandEnds(Exit.USAGE, f"{self._where.url!r} is no URL of a daemon; write http://127.0.0.1:8642")
-        return http.client.HTTPConnection(host, port, timeout=ANSWER_S)
+        return http.client.HTTPConnection(host, port, timeout=wait_s)
 
     def _judged(self, status: int, body: bytes) -> Body:
         try:
@@ -141,7 +145,7 @@ class Client:
             error = {"code": f"http_{status}", "message": f"answered with status {status}"}
         raise CommandEnds(_CODES.get(status, Exit.REFUSED), _sentence(error), error)
 
-    def _silence(self, error: Exception) -> str:
+    def _silence(self, error: Exception, wait_s: float) -> str:
         match error:
             case FileNotFoundError():
                 why = "it does not exist"
@@ -150,7 +154,7 @@ class Client:
             case PermissionError():
                 why = "it is another user's"
             case TimeoutError():
-                why = f"no answer within {ANSWER_S:.0f} s"
+                why = f"no answer within {wait_s:.0f} s"
             case _:
                 why = "the connection was cut"
         path = Path(self._where.socket) if self._where.url is None and self._where.socket else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from provisioner.cli.amiss import blocked_text, what_is_amiss
+from provisioner.cli.amiss import blocked_text, pause_text, what_is_amiss
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, count_text, money_text, print_lines
 
@@ -132,6 +132,9 @@ def _providers(providers: Body) -> StatusLine:
     text = f"{len(every) - len(unready)} of {len(every)} ready"
     if unready:
         text += ": " + "; ".join(_unready(p) for p in unready)
+    for provider in every:
+        if provider["paused"] is not None:
+            text += f"; {provider['provider']} is {pause_text(provider)}"
     for sentence in blocked[:BLOCKED_SHOWN]:
         text += f"; {sentence}"
     if len(blocked) > BLOCKED_SHOWN:

@@ -4,7 +4,17 @@ from functools import reduce
 
 from attrs import evolve
 
-from provisioner.core import intake, intake_supply, listing, outcomes, owner, planner, progress, providers
+from provisioner.core import (
+    intake,
+    intake_supply,
+    listing,
+    operator,
+    outcomes,
+    owner,
+    planner,
+    progress,
+    providers,
+)
 from provisioner.core.events import (
     CallEvent,
     CameDue,
@@ -39,6 +49,7 @@ from provisioner.core.events import (
 from provisioner.core.evolve import Decision, Draft
 from provisioner.core.facts import EpochFact, FactKind
 from provisioner.core.lease import PLANNER, provider_lease
+from provisioner.core.orders import ProviderPaused, ProviderRestarted, ProviderResumed
 from provisioner.core.settings import Settings
 from provisioner.core.steadiness import with_steadiness
 from provisioner.core.world import Seen, World
@@ -59,8 +70,15 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             return reduce(lambda moved, key: owner.advance(moved, key, now, settings), keys, draft)
         case PlanningDue():
             return planner.plan_pass(draft, now, settings)
-        case DemandPushed() | SupplyPushed() | ClusterPushed():
-            return _from_source(draft, event, now, settings)
+        case (
+            DemandPushed()
+            | SupplyPushed()
+            | ClusterPushed()
+            | ProviderPaused()
+            | ProviderResumed()
+            | ProviderRestarted()
+        ):
+            return _from_people(draft, event, now, settings)
         case RequestAnswered() | RequestAsked() | ReturnAnswered() | LateAnswer():
             return _from_call(draft, event, now, settings)
         case Listed() | Described() | ReadFailed():
@@ -79,8 +97,10 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             return _from_process(draft, event, now)
 
 
-def _from_source(draft: Draft, event: SourceEvent, now: Moment, settings: Settings) -> Draft:
+def _from_people(draft: Draft, event: SourceEvent | OperatorEvent, now: Moment, settings: Settings) -> Draft:
     match event:
+        case ProviderPaused() | ProviderResumed() | ProviderRestarted():
+            return operator.take_order(draft, event, now)
         case DemandPushed():
             return intake.take_demand(draft, event, now, settings)
         case SupplyPushed():

@@ -15,6 +15,7 @@ from provisioner.core.model import (
     SharedLimit,
     Template,
 )
+from provisioner.core.orders import OperatorEvent
 from provisioner.core.sightings import Report as Report  # noqa: PLC0414 - exported on purpose
 from provisioner.core.sightings import SeenInstance as SeenInstance  # noqa: PLC0414 - exported on purpose
 from provisioner.core.sightings import SeenMark as SeenMark  # noqa: PLC0414 - exported on purpose
@@ -346,4 +347,14 @@ HintEvent = NoticeGiven | ProgressTold
 ProcessEvent = (
     ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
 )
-Event = DaemonStarted | CameDue | PlanningDue | SourceEvent | CallEvent | ReadEvent | HintEvent | ProcessEvent
+Event = (
+    DaemonStarted
+    | CameDue
+    | PlanningDue
+    | SourceEvent
+    | OperatorEvent
+    | CallEvent
+    | ReadEvent
+    | HintEvent
+    | ProcessEvent
+)

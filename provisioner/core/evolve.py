@@ -21,6 +21,7 @@ from provisioner.core.facts import (
     HealthFact,
     InstanceFact,
     Key,
+    OverrideFact,
     ProcessFact,
     RequestFact,
     ReturnFact,
@@ -54,7 +55,15 @@ class RefusedPush:
     what: str
 
 
-Reply = Accepted | RefusedPush
+@frozen
+class Ordered:
+    """What an operator's order has come to, in sentences."""
+
+    provider: str
+    did: tuple[str, ...]
+
+
+Reply = Accepted | RefusedPush | Ordered
 
 
 @frozen
@@ -150,6 +159,7 @@ _FIELD = {
     FactKind.HEALTH: "health",
     FactKind.WISH: "wishes",
     FactKind.PROCESS: "processes",
+    FactKind.OVERRIDE: "overrides",
 }
 
 
@@ -179,13 +189,14 @@ def _fold_one(world: World, key: Key, value: Fact | None) -> World:
             | HealthFact()
             | WishFact()
             | ProcessFact()
+            | OverrideFact()
         ):
             name = _FIELD[key.kind]
             return copied(world, **{name: getattr(world, name).set(key.id, value)})
 
 
 def _deleted(world: World, key: Key) -> World:
-    """Only wishes, health and the snapshots of sources are ever deleted; records of money are not."""
+    """Only wishes, health, orders and the snapshots of sources are ever deleted; records of money are not."""
     name = _FIELD[key.kind]
     there = getattr(world, name)
     return copied(world, **{name: there.delete(key.id)}) if key.id in there else world

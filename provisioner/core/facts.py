@@ -47,6 +47,7 @@ class FactKind(StrEnum):
     HEALTH = "health"
     WISH = "wish"
     PROCESS = "process"
+    OVERRIDE = "override"
 
 
 @frozen
@@ -274,6 +275,24 @@ class ProcessFact:
     state_id: str | None = None
 
 
+class OverrideKind(StrEnum):
+    """What an operator can order against the daemon's own judgement; every order has an end."""
+
+    PAUSE = "pause"
+
+
+@frozen
+class OverrideFact:
+    """An operator's order with its end (epoch seconds), who gave it when, and why; id is `kind.provider`."""
+
+    kind: OverrideKind
+    provider: str
+    until_at: float
+    why: str
+    by: str
+    at: float
+
+
 Fact = (
     HeadFact
     | EpochFact
@@ -287,6 +306,7 @@ Fact = (
     | HealthFact
     | WishFact
     | ProcessFact
+    | OverrideFact
 )
 
 CLASS_OF: dict[FactKind, type[Fact]] = {
@@ -302,6 +322,7 @@ CLASS_OF: dict[FactKind, type[Fact]] = {
     FactKind.HEALTH: HealthFact,
     FactKind.WISH: WishFact,
     FactKind.PROCESS: ProcessFact,
+    FactKind.OVERRIDE: OverrideFact,
 }
 
 

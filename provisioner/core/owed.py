@@ -29,6 +29,7 @@ from provisioner.core.process import ProcessState
 from provisioner.core.providers import ALIVE, epoch_of, view_of
 from provisioner.core.request import ASKED, RequestState
 from provisioner.core.settings import Settings
+from provisioner.core.standing_orders import is_paused, pause_id
 from provisioner.core.world import Ask, ListView, ProcessView, World
 
 READ_SOME_MOST = 1000
@@ -72,7 +73,7 @@ def owed_in_any_case(world: World, key: Key, now: Moment, settings: Settings) ->
         case FactKind.INSTANCE if key.id in world.live:
             return Owed((), boot_read_at(world, world.live[key.id], now))
         case FactKind.PROCESS if key.id in settings.providers:
-            return _of_process(world, key.id, now)
+            return _with_pause_end(_of_process(world, key.id, now), world, key.id, now)
         case _:
             return NOTHING_OWED
 
@@ -106,7 +107,7 @@ def _of_request(world: World, request: RequestFact, now: Moment, settings: Setti
     if view.state not in ALIVE:
         return NOTHING_OWED
     if request.armed:
-        return _send(world, request, view, settings)
+        return _send(world, request, view, now, settings)
     if request.state not in ASKED:
         return NOTHING_OWED
     ask = world.seen.asks.get(request.id, Ask())
@@ -117,7 +118,9 @@ def _of_request(world: World, request: RequestFact, now: Moment, settings: Setti
     return Owed((AskRequest(key, request.provider, view.number, request.id),))
 
 
-def _send(world: World, request: RequestFact, view: ProcessView, settings: Settings) -> Owed:
+def _send(world: World, request: RequestFact, view: ProcessView, now: Moment, settings: Settings) -> Owed:
+    if is_paused(world, request.provider, now):
+        return NOTHING_OWED
     if request.carrier != Carrier(epoch_of(world, request.provider), view.number):
         return NOTHING_OWED
     key = EffectKey("send_request", request.provider, request.id, view.number, request.frames)
@@ -153,6 +156,15 @@ def _of_return(world: World, giveback: ReturnFact, now: Moment) -> Owed:
             return Owed((AskReturn(key, giveback.provider, view.number, giveback.id),))
         case ReturnState.RETURNED | ReturnState.DROPPED:
             return NOTHING_OWED
+
+
+def _with_pause_end(found: Owed, world: World, provider: str, now: Moment) -> Owed:
+    """The end of an operator's pause is looked at in time, whatever the process does."""
+    fact = world.overrides.get(pause_id(provider))
+    if fact is None:
+        return found
+    at = _wall(now, fact.until_at)
+    return Owed(found.effects, at if found.wake_boot_s is None else min(at, found.wake_boot_s))
 
 
 def _of_process(world: World, provider: str, now: Moment) -> Owed:

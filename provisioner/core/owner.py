@@ -25,6 +25,7 @@ from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.settings import Settings
+from provisioner.core.standing_orders import is_paused, pause_id, pause_of, pause_text
 from provisioner.core.steadiness import proven_age_s
 from provisioner.core.world import Ask, ProcessView, World
 
@@ -60,20 +61,30 @@ def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings
         case RequestState.PLANNED:
             return _planned(draft, request, now, settings)
         case RequestState.SENDING:
-            return (
-                draft
-                if _is_carried(draft.world, request)
-                else answers.move_request(draft, request, _T.CARRIER_GONE, now)
-            )
+            return _sending(draft, request, now)
         case RequestState.UNKNOWN:
             return _unknown(draft, request, now)
         case _:
             return draft
 
 
+def _sending(draft: Draft, request: RequestFact, now: Moment) -> Draft:
+    if not _is_carried(draft.world, request):
+        return answers.move_request(draft, request, _T.CARRIER_GONE, now)
+    never_begun = request.armed and request.token not in draft.world.seen.frames_open
+    if never_begun and is_paused(draft.world, request.provider, now):
+        unbound = evolve(request, carrier=None, frames=0, mark_epoch=None, sent_at=None)
+        return answers.move_request(draft, unbound, _T.UNWRITTEN, now)
+    return draft
+
+
 def _planned(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
     if now.at >= request.send_by:
         return answers.move_request(draft, request, _T.TOO_LATE, now)
+    pause = pause_of(draft.world, request.provider, now)
+    if pause is not None:
+        why = f"never sent: its provider is paused by an operator {pause_text(pause)}"
+        return answers.move_request(draft, request, _T.UNWANTED, now, why)
     if now.boot_s < waits_until_boot_s(draft.world, request) or not may_buy(
         draft.world, request.provider, now, settings
     ):
@@ -94,6 +105,8 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
     free."""
     view = view_of(world, provider)
     if view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
+        return False
+    if is_paused(world, provider, now):
         return False
     if not _first_answers_are_in(world, provider):
         return False
@@ -178,6 +191,8 @@ def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
     description = world.descriptions.get(request.provider)
     view = view_of(world, request.provider)
     if description is None or view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
+        return False
+    if is_paused(world, request.provider, now):
         return False
     promises = description.promises
     if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:
@@ -300,8 +315,16 @@ def _wish(draft: Draft, id: str, now: Moment) -> Draft:
             return draft.put(FactKind.INSTANCE, instance.id, opened)
 
 
+def _pause_over(draft: Draft, provider: str, now: Moment) -> Draft:
+    """An operator's pause whose time is over is forgotten."""
+    id = pause_id(provider)
+    fact = draft.world.overrides.get(id)
+    return draft if fact is None or now.at < fact.until_at else want_plan(draft.put(FactKind.OVERRIDE, id, None))
+
+
 def _process(draft: Draft, provider: str, now: Moment) -> Draft:
     """A pause that is over ends; what it waited for is owed again."""
+    draft = _pause_over(draft, provider, now)
     view = draft.world.seen.processes.get(provider, ProcessView())
     waiting = view.state in (ProcessState.BACKING_OFF, ProcessState.QUARANTINED)
     if not waiting or now.boot_s < view.wait_until_boot_s:

@@ -58,6 +58,7 @@ _TABLE: dict[tuple[ProcessState, ProcessTrigger], Arc[ProcessState]] = {
     **{(s, _T.CRASHED_TOO_OFTEN): Arc(_S.QUARANTINED, "ended too often in a window") for s in (*_ALIVE, _S.STOPPING)},
     (_S.BACKING_OFF, _T.WAITED): Arc(_S.ABSENT, "pause over"),
     (_S.QUARANTINED, _T.WAITED): Arc(_S.ABSENT, "quarantine over"),
+    (_S.BACKING_OFF, _T.RESET): Arc(_S.ABSENT, "reset by an operator"),
     (_S.QUARANTINED, _T.RESET): Arc(_S.ABSENT, "reset by an operator"),
     (_S.PARKED, _T.RESET): Arc(_S.ABSENT, "reset by an operator"),
 }

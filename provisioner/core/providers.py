@@ -151,9 +151,9 @@ def _with_promises(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
 
 def take_not_opened(draft: Draft, event: ProviderNotOpened, now: Moment) -> Draft:
     """The handshake failed: the process is ended, and parked if only a change of program or configuration can help."""
-    if not is_present(draft.world, event.provider, event.number):
-        return draft
     view = view_of(draft.world, event.provider)
+    if not is_present(draft.world, event.provider, event.number) or view.restart_wanted:
+        return draft
     trigger = _T.FAULTY if event.error_class in FAULTY_CLASSES else _T.OPEN_REFUSED
     view = evolve(moved(view, trigger, now), last_end=f"handshake failed: {event.error_class}: {event.detail}")
     return with_view(draft, event.provider, view).touch(_key(event.provider))
@@ -167,7 +167,9 @@ def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
         return draft
     view = evolve(view_of(draft.world, event.provider), is_running=False)
     reason = _why_it_ended(view, event)
-    if event.status == FAULTY_EXIT:
+    if view.restart_wanted:
+        view = _ended_by_order(view, now)
+    elif event.status == FAULTY_EXIT:
         view = evolve(moved(view, _T.FAULTY, now), last_end=reason, wait_until_boot_s=0.0)
     elif view.state is not ProcessState.PARKED:
         view = _ended(view, event.provider, reason, now)
@@ -188,6 +190,12 @@ def _stop_is_done(draft: Draft, provider: str) -> Draft:
         if key.provider == provider and key.effect == "stop_process":
             return draft.see(evolve(seen, in_flight=seen.in_flight.delete(key)))
     return draft
+
+
+def _ended_by_order(view: ProcessView, now: Moment) -> ProcessView:
+    """An end that was ordered is no failure: nothing is counted, and there is no pause."""
+    after = moved(view, _T.RESET if view.state is ProcessState.PARKED else _T.ENDED, now)
+    return evolve(after, restart_wanted=False, wait_until_boot_s=now.boot_s, described_boot_s=None)
 
 
 def _ended(view: ProcessView, provider: str, reason: str, now: Moment) -> ProcessView:

@@ -19,6 +19,7 @@ from provisioner.core.facts import (
     HealthFact,
     InstanceFact,
     Key,
+    OverrideFact,
     ProcessFact,
     RequestFact,
     ReturnFact,
@@ -34,7 +35,8 @@ from provisioner.core.reasons import Reason
 class ProcessView:
     """A provider's process as this daemon runs it; `number` 0 means none was started yet.
 
-    `is_running` is from the spawn until the reaping, whatever the state; `contract` is the version agreed with it.
+    `is_running` is from the spawn until the reaping, whatever the state; `contract` is the version agreed with it;
+    `restart_wanted`: its end is an order, and it is started again at once.
     """
 
     state: ProcessState = ProcessState.ABSENT
@@ -53,6 +55,7 @@ class ProcessView:
     state_id: str | None = None
     memory_by: str = "none"
     contract: str = ""
+    restart_wanted: bool = False
 
 
 @frozen
@@ -174,6 +177,7 @@ class World:
     health: Map[str, HealthFact] = field(factory=Map)
     wishes: Map[str, WishFact] = field(factory=Map)
     processes: Map[str, ProcessFact] = field(factory=Map)
+    overrides: Map[str, OverrideFact] = field(factory=Map)
     live: Map[str, InstanceFact] = field(factory=Map)
     open_requests: Map[str, RequestFact] = field(factory=Map)
     open_returns: Map[str, ReturnFact] = field(factory=Map)

@@ -16,7 +16,7 @@ from provisioner.edge.rest_times import time_text
 DECISION_FILTERS = (
     Filter("subject"),
     Filter("provider"),
-    Filter("what", ("buy", "nothing", "drain", "reopen", "return")),
+    Filter("what", ("buy", "nothing", "drain", "reopen", "return", "pause", "resume", "restart")),
 )
 DECISIONS_DEFAULT = 100
 

@@ -8,8 +8,9 @@ from typing import Final
 
 from provisioner.edge.rest_answers import READS, Read
 from provisioner.edge.rest_fault import Json
+from provisioner.edge.rest_orders import ORDERS, Order
 from provisioner.edge.rest_page import PAGE_DEFAULT, PAGE_MOST
-from provisioner.edge.rest_reply_schema import ERROR_SCHEMA, PUSH_REPLY_SCHEMA, REPLY_SCHEMAS
+from provisioner.edge.rest_reply_schema import ERROR_SCHEMA, ORDERED_SCHEMA, PUSH_REPLY_SCHEMA, REPLY_SCHEMAS
 from provisioner.edge.rest_schema import cluster_schema, demand_schema, supply_schema
 
 PUSHES: Final = {
@@ -33,12 +34,14 @@ def openapi(version: str) -> Json:
     paths: dict[str, Json] = {path: {"get": _read(path, read)} for path, read in READS.items()}
     for path, (summary, name, _) in PUSHES.items():
         paths[path]["put"] = _push(path, summary, name)
+    for path, order in ORDERS.items():
+        paths[path] = {"post": _order(path, order)}
     for path, (summary, schema) in _PLAIN.items():
         content = {"application/json": {"schema": schema}}
         responses = {"200": {"description": "The answer", "content": content}, **_refusals("401")}
         paths[path] = {"get": {"summary": summary, "operationId": _operation_id("get", path), "responses": responses}}
     schemas: Json = {name: schema() for _, name, schema in PUSHES.values()}
-    schemas |= {"PushReply": PUSH_REPLY_SCHEMA, "Error": ERROR_SCHEMA}
+    schemas |= {"PushReply": PUSH_REPLY_SCHEMA, "Ordered": ORDERED_SCHEMA, "Error": ERROR_SCHEMA}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Resource provisioner", "version": version},
@@ -83,6 +86,20 @@ def _push(path: str, summary: str, name: str) -> Json:
         "responses": {
             "200": {"description": "Committed", "content": {"application/json": {"schema": _ref("PushReply")}}},
             **_refusals("400", "401", "409", "413", "415", "503"),
+        },
+    }
+
+
+def _order(path: str, order: Order) -> Json:
+    body: Json = {"type": "object", "additionalProperties": False, "properties": order.fields}
+    return {
+        "summary": order.summary,
+        "operationId": _operation_id("post", path),
+        "parameters": _in_path(path),
+        "requestBody": {"required": False, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": {"description": "Committed", "content": {"application/json": {"schema": _ref("Ordered")}}},
+            **_refusals("400", "401", "404", "413", "415", "503"),
         },
     }
 

@@ -16,6 +16,7 @@ from provisioner.core.policy.offers import Offer, market
 from provisioner.core.process import ProcessState
 from provisioner.core.reasons import SENTENCES, Why
 from provisioner.core.settings import ProviderSettings, Settings
+from provisioner.core.standing_orders import pause_of
 from provisioner.core.world import ListView, ProcessView, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_shape import amounts_json, attributes_json, place_json, price_json, problem_json
@@ -83,6 +84,20 @@ def is_ready(world: World, name: str) -> bool:
     return view.state is ProcessState.READY and not view.auth_failed and view.described_boot_s is not None
 
 
+def state_of(world: World, name: str) -> str:
+    """Where the provider's process stands, in one word."""
+    return world.seen.processes.get(name, ProcessView()).state.value
+
+
+def paused_json(world: World, name: str, now: Moment) -> Json | None:
+    """An operator's pause that is in force, None if there is none."""
+    pause = pause_of(world, name, now)
+    if pause is None:
+        return None
+    until, since = time_text(pause.until_at), time_text(pause.at)
+    return {"until": until, "since": since, "by": pause.by or None, "why": pause.why or None}
+
+
 def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _Counts) -> Json:
     view = world.seen.processes.get(name, ProcessView())
     process, description = world.processes.get(name), world.descriptions.get(name)
@@ -97,6 +112,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "ready": is_ready(world, name),
         "number": view.number or None,
         "pid": process.pid if process is not None and view.is_running else None,
+        "paused": paused_json(world, name, now),
         "epoch": world.seen.epochs.get(provider_lease(name)),
         "health": view.health,
         "problem": problem_json(view.problem) if view.problem is not None else None,

@@ -65,7 +65,9 @@ _ENTRY: Final = _object(
 )
 _SUPPLY: Final = _object({"source": _TEXT, **_AGES, "held_back": _list(_TEXT), "entries": _list(_ENTRY)})
 
+_PAUSED: Final = _or_null(_object({"until": _TIME, "since": _TIME, "by": _TEXT_OR_NULL, "why": _TEXT_OR_NULL}))
 _PROVIDER_FIELDS: Final[Json] = {
+    "paused": _PAUSED,
     "provider": _TEXT, "configured": _FLAG, "state": _TEXT, "ready": _FLAG, "number": {"type": ["integer", "null"]},
     "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "contract": _TEXT_OR_NULL,
     "template_count": _INT,
@@ -163,6 +165,11 @@ PUSH_REPLY_SCHEMA: Final = _object(
         "unmatched": _list(_TEXT),
     }
 )  # fmt: skip
+
+ORDERED_SCHEMA: Final = _object(
+    {"provider": _TEXT, "order": _TEXT, "did": _list(_TEXT), "state": _TEXT, "paused": _PAUSED}
+)
+"""What an operator's order has come to."""
 
 _FAULT: Final = _object({"field": _TEXT, "message": _TEXT, "remedy": _TEXT})
 ERROR_SCHEMA: Final = _object(

@@ -145,7 +145,7 @@ def accepted_json(world: World, source: str, replies: Sequence[Reply]) -> Json:
     }
 
 
-def _both(replies: Sequence[Reply]) -> Json:
+def _both(replies: Sequence[Accepted | RefusedPush]) -> Json:
     """The supply comes first, as it is taken in."""
     return {
         what: {"incarnation": reply.incarnation, "revision": reply.revision}
@@ -186,7 +186,8 @@ _REFUSED = {
 
 def refused_json(replies: Sequence[Reply]) -> Json | None:
     """The error of a push of which a part does not count, None if all of it does; `current` is what stands."""
-    refused = [r for r in replies if isinstance(r, RefusedPush)]
+    answers = [r for r in replies if isinstance(r, Accepted | RefusedPush)]
+    refused = [r for r in answers if isinstance(r, RefusedPush)]
     if not refused:
         return None
     first = refused[0]
@@ -198,4 +199,4 @@ def refused_json(replies: Sequence[Reply]) -> Json | None:
         )
     if len(refused) < len(replies):
         message += f", but the {'demand' if first.what == 'supply' else 'supply'} beside it was"
-    return error_body(first.code, message, remedy, current=_both(replies))
+    return error_body(first.code, message, remedy, current=_both(answers))

@@ -18,19 +18,11 @@ from attrs import define, evolve, field
 
 from provisioner.core import decide
 from provisioner.core.effects import Effect, SendRequest
-from provisioner.core.events import (
-    CameDue,
-    ClusterPushed,
-    DaemonStarted,
-    DemandPushed,
-    Event,
-    Moment,
-    PlanningDue,
-    SupplyPushed,
-)
+from provisioner.core.events import CameDue, DaemonStarted, Event, Moment, PlanningDue, SourceEvent
 from provisioner.core.evolve import Reply, loaded, stamp
 from provisioner.core.facts import Fact, FactKind, Key
 from provisioner.core.instance import InstanceState
+from provisioner.core.orders import OperatorEvent
 from provisioner.core.owed import owed, owed_in_any_case, record_of
 from provisioner.core.planner import planning_at
 from provisioner.core.settings import Settings
@@ -49,7 +41,7 @@ LEAST_WAIT_S = 0.02
 """A record that is due again at once although it was just looked at waits this long, so that a fault can't spin the
 loop."""
 
-Push = DemandPushed | SupplyPushed | ClusterPushed
+Push = SourceEvent | OperatorEvent
 
 
 class FactsUnwritable(Exception):
@@ -118,7 +110,7 @@ class Engine:
         await self._send.send(_Pending(event))
 
     async def push(self, event: Push) -> tuple[Reply, ...]:
-        """Hands in a source's snapshot and returns what came of it once that is committed; FactsUnwritable if it
+        """Hands in a snapshot or an order and returns what came of it once that is committed; FactsUnwritable if it
         can't be."""
         pending = _Pending(event, trio.Event())
         await self._send.send(pending)

@@ -5,39 +5,40 @@ it is listened for.
 """
 
 import hmac
-import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Final, Protocol
 
-import msgspec
-import trio
-from litestar import Litestar, Request, Response, get, put
+from litestar import Litestar, Response, get, put
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from provisioner.core.events import ClusterPushed, DemandPushed, Moment, SupplyPushed
+from provisioner.core.events import Moment, SourceEvent
 from provisioner.core.evolve import Reply
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
 from provisioner.edge.rest import BODY_BYTES_MOST, read_cluster, read_demand, read_supply
 from provisioner.edge.rest_answers import READS, Answer, Question, Read, answer_to
-from provisioner.edge.rest_fault import Faulty, Json, error_body
+from provisioner.edge.rest_fault import Faulty, error_body
 from provisioner.edge.rest_health import health
 from provisioner.edge.rest_openapi import openapi
 from provisioner.edge.rest_sources import accepted_json, refused_json
-from provisioner.runtime.engine import FactsUnwritable
+from provisioner.runtime.engine import Push
+from provisioner.runtime.rest_exchange import (
+    STARTING,
+    Asked,
+    body_of,
+    committed,
+    encoded,
+    faulty,
+    litestar_path,
+    response,
+)
+from provisioner.runtime.rest_orders import order_routes
 from provisioner.runtime.supervision import Log
-
-PUSH_S: Final = 20.0
-"""How long a push waits for its commit; a caller who waits 30 s gets an answer that says what to do."""
-
-Push = DemandPushed | SupplyPushed | ClusterPushed
-Asked = Request[Any, Any, Any]
-_ENCODER: Final = msgspec.json.Encoder()
-_DECODER: Final = msgspec.json.Decoder()
 
 
 class Daemon(Protocol):
@@ -58,7 +59,7 @@ class Daemon(Protocol):
         ...
 
     async def push(self, event: Push) -> tuple[Reply, ...]:
-        """Takes in a snapshot and returns after its commit; FactsUnwritable if it can't be committed."""
+        """Takes in a snapshot or an order and returns after its commit; FactsUnwritable if it can't be committed."""
         ...
 
 
@@ -66,6 +67,7 @@ def rest_app(daemon: Daemon, version: str, log: Log, token: str | None = None) -
     """The application of one door; with a token, nothing at all is answered to who does not show it."""
     routes = [_read_route(daemon, path, read) for path, read in READS.items()]
     routes += [_push_route(daemon, path, reader) for path, reader in _READERS.items()]
+    routes += order_routes(daemon, log, guarded=token is not None)
     routes += [_health_route(daemon, version), _openapi_route(version)]
     app = Litestar(
         routes,
@@ -84,11 +86,11 @@ def _read_route(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
     def answer(request: Asked) -> Response[bytes]:
         world = daemon.world()
         if world is None:
-            return _response(_STARTING)
+            return response(STARTING)
         name = str(request.path_params.get("name", ""))
         query = tuple(request.query_params.multi_items())
         question = Question(world, daemon.moment(), daemon.settings, request.url.path, name, query)
-        return _response(answer_to(read, question))
+        return response(answer_to(read, question))
 
     return _get(path, answer)
 
@@ -96,13 +98,13 @@ def _read_route(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
 def _health_route(daemon: Daemon, version: str) -> HTTPRouteHandler:
     def answer(request: Asked) -> Response[bytes]:
         found = health(daemon.world(), daemon.writable(), daemon.moment(), daemon.settings, version)
-        return _response(Answer(200, found))
+        return response(Answer(200, found))
 
     return _get("/v1/health", answer)
 
 
 def _openapi_route(version: str) -> HTTPRouteHandler:
-    document = _response(Answer(200, openapi(version))).content
+    document = response(Answer(200, openapi(version))).content
 
     def answer(request: Asked) -> Response[bytes]:
         return Response(document, media_type="application/json")
@@ -111,17 +113,12 @@ def _openapi_route(version: str) -> HTTPRouteHandler:
 
 
 def _get(path: str, answer: Callable[[Asked], Response[bytes]]) -> HTTPRouteHandler:
-    return get(_litestar_path(path), sync_to_thread=False)(answer)
-
-
-def _litestar_path(path: str) -> str:
-    """One name for every path parameter, since some words (request) mean something else to Litestar."""
-    return re.sub(r"\{[a-z]+\}", "{name:str}", path)
+    return get(litestar_path(path), sync_to_thread=False)(answer)
 
 
 # --- pushes -----------------------------------------------------------------------------------------------------------
 
-Reader = Callable[[str, object, Settings], Push | Faulty]
+Reader = Callable[[str, object, Settings], SourceEvent | Faulty]
 
 _READERS: Final[Mapping[str, Reader]] = {
     "/v1/demand/{source}": read_demand,
@@ -133,72 +130,31 @@ _READERS: Final[Mapping[str, Reader]] = {
 def _push_route(daemon: Daemon, path: str, reader: Reader) -> HTTPRouteHandler:
     async def answer(request: Asked) -> Response[bytes]:
         source = str(request.path_params["name"])
-        body = await _body(request)
+        body = await body_of(request)
         if isinstance(body, Answer):
-            return _response(body)
+            return response(body)
         if daemon.world() is None:
-            return _response(_STARTING)
+            return response(STARTING)
         event = reader(source, body.value, daemon.settings)
         if isinstance(event, Faulty):
-            refusal = error_body(
-                "faulty", event.message(), "put the faults right and send it again", faults=event.faults
-            )
-            return _response(Answer(400, refusal))
-        return _response(await _pushed(daemon, source, event))
+            return response(faulty(event))
+        return response(await _pushed(daemon, source, event))
 
-    return put(_litestar_path(path), status_code=200)(answer)
-
-
-class _Parsed:
-    """A body that is JSON, whatever it says."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-
-async def _body(request: Asked) -> _Parsed | Answer:
-    stated = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if stated != "application/json":
-        message = "the body must be JSON"
-        return Answer(415, error_body("not_json", message, 'send it with "Content-Type: application/json"'))
-    content = await request.body()
-    try:
-        return _Parsed(_DECODER.decode(content))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        where = str(error).rpartition("(byte ")[2].rstrip(")")
-        place = f" at byte {where}" if where.isdigit() else ""
-        message = f"the body is no JSON{place}: {len(content):,} bytes were read"
-        return Answer(400, error_body("bad_json", message, "send one JSON object in UTF-8"))
+    return put(litestar_path(path), status_code=200)(answer)
 
 
 async def _pushed(daemon: Daemon, source: str, event: Push) -> Answer:
-    why = daemon.writable()
-    if why is not None:
-        return _unwritable(why)
-    replies: tuple[Reply, ...] | None = None
-    with trio.move_on_after(PUSH_S):
-        try:
-            replies = await daemon.push(event)
-        except FactsUnwritable as error:
-            return _unwritable(str(error))
+    replies = await committed(daemon.writable(), partial(daemon.push, event))
+    if isinstance(replies, Answer):
+        return replies
     world = daemon.world()
-    if replies is None or world is None:
-        return _unwritable(f"the commit was not acknowledged within {PUSH_S:.0f} s; it may still land")
+    if world is None:
+        return STARTING
     refusal = refused_json(replies)
     return Answer(409, refusal) if refusal is not None else Answer(200, accepted_json(world, source, replies))
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
-
-
-def _unwritable(why: str) -> Answer:
-    remedy = "send the same snapshot again in a few seconds; if it stays so, see to the disk that holds the facts"
-    return Answer(503, error_body("facts_not_writable", f"the facts can't be written now: {why}", remedy))
-
-
-_STARTING: Final = Answer(
-    503, error_body("starting", "the daemon is starting and has not loaded its facts yet", "ask again in a second")
-)
 
 _HTTP_REFUSALS: Final[Mapping[int, tuple[str, str, str]]] = {
     404: ("not_found", "there is nothing at this path", "GET /v1/openapi.json lists all paths"),
@@ -215,7 +171,7 @@ def _http_refusal(request: Asked, refusal: HTTPException) -> Response[bytes]:
     """What Litestar refuses by itself, in our shape; its own texts stay inside."""
     unknown = ("bad_request", "the request can't be understood", "GET /v1/openapi.json says what is taken")
     code, message, remedy = _HTTP_REFUSALS.get(refusal.status_code, unknown)
-    answer = _response(Answer(refusal.status_code, error_body(code, message, remedy)))
+    answer = response(Answer(refusal.status_code, error_body(code, message, remedy)))
     for name, value in (refusal.headers or {}).items():
         answer.headers[name] = value
     return answer
@@ -233,12 +189,7 @@ class _Fault:
         path = request.url.path
         self._log.warning("rest_fault", path=path, method=request.method, fault=type(error).__name__, traceback=text)
         remedy = "report it with what the daemon's log says; a push may be sent again"
-        return _response(Answer(500, error_body("internal", "the daemon has a fault of its own here", remedy)))
-
-
-def _response(answer: Answer) -> Response[bytes]:
-    body: Json = answer.body
-    return Response(_ENCODER.encode(body), status_code=answer.status, media_type="application/json")
+        return response(Answer(500, error_body("internal", "the daemon has a fault of its own here", remedy)))
 
 
 # --- the token --------------------------------------------------------------------------------------------------------
@@ -267,7 +218,7 @@ def _shows(scope: Scope, wanted: bytes) -> bool:
 
 async def _refuse(send: Send) -> None:
     remedy = 'send "Authorization: Bearer TOKEN" with the token from the file that listen.http.token_file names'
-    body = _ENCODER.encode(error_body("unauthorized", "the token is missing or wrong", remedy))
+    body = encoded(error_body("unauthorized", "the token is missing or wrong", remedy))
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -5,6 +5,8 @@ rest_doors.py's. Hypercorn's own accept loop is not used: it makes listening soc
 would wait for ever for a caller that does not read.
 """
 
+import socket
+import struct
 import traceback
 from importlib.metadata import version
 from typing import Final
@@ -21,6 +23,7 @@ from provisioner.core.settings import Settings
 from provisioner.runtime.log import open_log
 from provisioner.runtime.rest_app import Daemon, rest_app
 from provisioner.runtime.rest_doors import Door, DoorRefused, open_doors
+from provisioner.runtime.rest_orders import CALLER
 from provisioner.runtime.supervision import Log
 
 __all__ = ["Daemon", "DoorRefused", "serve_rest"]
@@ -31,6 +34,8 @@ CONNECTIONS_MOST: Final = 256
 READ_S: Final = 60
 SEND_S: Final = 30.0
 GRACE_S: Final = 1.0
+_CREDENTIALS: Final = struct.Struct("3i")
+"""Process, user and group of who connected to a Unix socket (unix(7), SO_PEERCRED)."""
 
 
 async def serve_rest(
@@ -101,7 +106,7 @@ class _Connections:
             return
         self._open.add(stream)
         try:
-            await _Connection(self._app, self._config, self._context, ConnectionState({}), stream).run()  # type: ignore[arg-type]
+            await _Connection(self._app, self._config, self._context, _carried(stream), stream).run()  # type: ignore[arg-type]
         except Exception as error:  # noqa: BLE001  Hypercorn and Litestar run here
             text = "".join(traceback.format_exception(error))
             self._log.warning("rest_connection_fault", fault=type(error).__name__, traceback=text)
@@ -152,6 +157,15 @@ class _Connection(TCPServer):
 
     async def _hang_up(self) -> None:
         await trio.aclose_forcefully(self.stream)
+
+
+def _carried(stream: trio.SocketStream) -> ConnectionState:
+    """What every question of a connection carries: the user at the other end of a Unix socket, as the kernel says."""
+    if stream.socket.family != socket.AF_UNIX:
+        return ConnectionState({})
+    raw = stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    uid = _CREDENTIALS.unpack(raw)[1]
+    return ConnectionState({CALLER: f"uid {uid}"})
 
 
 def _config() -> Config:

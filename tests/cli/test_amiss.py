@@ -13,23 +13,23 @@ from tests.cli.typed import typed_beside
 from tests.edge.rest_worlds import lively_world, settings_for
 from tests.runtime.rest_daemon import MemoryDaemon, served
 
-RESTART = "restart the daemon"
+RESUME = "`provisioner provider resume west`"
 STANDING: Mapping[str, tuple[ProcessView, str]] = {
     "parked": (
         ProcessView(state=ProcessState.PARKED, number=1, last_end="exit status 78"),
-        "exit status 78; correct its configuration or program and restart the daemon",
+        f"exit status 78; correct its program, then {RESUME}; or its configuration, then restart the daemon",
     ),
     "quarantined": (
         ProcessView(state=ProcessState.QUARANTINED, number=5, wait_until_boot_s=5_600.0, last_end="exit status 1"),
-        "exit status 1; started again at 03-17 17:56:40, or at once by a restart of the daemon",
+        f"exit status 1; started again at 03-17 17:56:40, or at once by {RESUME}",
     ),
     "backing off": (
         ProcessView(state=ProcessState.BACKING_OFF, number=3, wait_until_boot_s=5_030.0, last_end="exit status 1"),
-        "exit status 1; started again at 03-17 17:47:10, or at once by a restart of the daemon",
+        f"exit status 1; started again at 03-17 17:47:10, or at once by {RESUME}",
     ),
     "ready": (
         ProcessView(state=ProcessState.READY, number=1, is_running=True, auth_failed=True),
-        "its credentials are refused; put them right and restart the daemon",
+        f"its credentials are refused; put them right, then {RESUME}",
     ),
 }
 
@@ -60,7 +60,7 @@ def test_an_offer_that_is_parked_is_told_with_what_frees_it() -> None:
     offer = {"template": "big", "parked": True, "until": None, "failures": 10, "error_class": "bad", "detail": None}
     told = blocked_text("east", offer)
     assert told.startswith("east/big is parked until its description changes or the provider is started anew")
-    assert RESTART in told
+    assert "provisioner provider resume east" in told
 
 
 async def test_a_source_that_was_not_heard_since_the_start_is_not_said_never_to_have_been(

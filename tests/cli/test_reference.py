@@ -11,7 +11,7 @@ from provisioner.cli.main import app
 from provisioner.edge.rest_answers import READS
 from provisioner.edge.rest_lines import LATER_LINE_FIELDS, LINE_FIELDS
 from provisioner.edge.rest_openapi import PUSHES
-from provisioner.runtime import rest_app
+from provisioner.edge.rest_orders import ORDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 REST = (ROOT / "docs" / "reference" / "rest.md").read_text(encoding="utf-8")
@@ -19,8 +19,9 @@ CLI = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 
 
 def test_every_path_is_in_the_reference_and_no_other() -> None:
-    named = set(re.findall(r"`(GET|PUT) (/v1/[^`\s]*)`", REST))
+    named = set(re.findall(r"`(GET|PUT|POST) (/v1/[^`\s]*)`", REST))
     there = {("GET", path) for path in (*READS, "/v1/health", "/v1/openapi.json")} | {("PUT", path) for path in PUSHES}
+    there |= {("POST", path) for path in ORDERS}
     assert {pair for pair in named if pair != ("GET", "/v1/cluster")} == there
 
 
@@ -29,7 +30,7 @@ def test_every_field_of_a_line_is_in_the_reference() -> None:
 
 
 def test_every_error_code_is_in_the_reference_and_no_other() -> None:
-    sources = [Path(rest_app.__file__), *(ROOT / "provisioner" / "edge").glob("rest_*.py")]
+    sources = [path for layer in ("runtime", "edge") for path in (ROOT / "provisioner" / layer).glob("rest_*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     used = set(re.findall(r'error_body\(\s*"([a-z_]+)"', code)) | set(
         re.findall(r'^ +\d+: \(\s*"([a-z_]+)"', code, re.M)

@@ -11,12 +11,13 @@ import trio
 from attrs import define
 
 from provisioner.core.decide import decided
-from provisioner.core.events import ClusterPushed, DemandPushed, Moment, SupplyPushed
+from provisioner.core.events import Moment
 from provisioner.core.evolve import Reply
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
-from provisioner.runtime.engine import FactsUnwritable
+from provisioner.runtime.engine import FactsUnwritable, Push
 from provisioner.runtime.rest_server import serve_rest
+from provisioner.runtime.supervision import Log
 from tests.edge.rest_worlds import NOW
 
 TEST_S = 30.0
@@ -46,7 +47,7 @@ class MemoryDaemon:
         """Always the same."""
         return NOW
 
-    async def push(self, event: DemandPushed | SupplyPushed | ClusterPushed) -> tuple[Reply, ...]:
+    async def push(self, event: Push) -> tuple[Reply, ...]:
         """Decided and kept."""
         await trio.lowlevel.checkpoint()
         if self.refusing is not None:
@@ -104,11 +105,11 @@ def _connection(door: str) -> HTTPConnection:
 
 
 @asynccontextmanager
-async def served(daemon: MemoryDaemon, settings: Settings) -> AsyncIterator[list[str]]:
+async def served(daemon: MemoryDaemon, settings: Settings, log: Log | None = None) -> AsyncIterator[list[str]]:
     """The doors of a served daemon, closed in order at the end."""
     with trio.fail_after(TEST_S):
         async with trio.open_nursery() as nursery:
-            yield await nursery.start(serve_rest, daemon, settings)
+            yield await nursery.start(serve_rest, daemon, settings, log)
             nursery.cancel_scope.cancel()
 
 

@@ -6,8 +6,10 @@ import trio
 from trio.testing import MockClock
 
 from provisioner.core.evolve import Reply
+from provisioner.runtime.engine import Push
 from provisioner.runtime.log import open_log
-from provisioner.runtime.rest_app import PUSH_S, Push, rest_app
+from provisioner.runtime.rest_app import rest_app
+from provisioner.runtime.rest_exchange import PUSH_S
 from provisioner.runtime.rest_server import CONNECTIONS_MOST
 from tests.edge.rest_worlds import empty_world, settings_for
 from tests.runtime.rest_daemon import MemoryDaemon, ask, asked, served

@@ -14,6 +14,7 @@ from provisioner.core.settings import Address, HttpBind, Listen, Settings
 from provisioner.core.world import World
 from provisioner.edge.rest_answers import READS
 from provisioner.edge.rest_openapi import PUSHES, openapi
+from provisioner.edge.rest_orders import ORDERS
 from provisioner.edge.rest_reply_schema import ERROR_SCHEMA
 from tests.edge.rest_worlds import empty_world, instance, lively_world, settings_for, with_facts
 from tests.runtime.rest_daemon import Heard, MemoryDaemon, asked, served
@@ -261,4 +262,4 @@ async def test_the_described_paths_are_the_served_ones(tmp_path: Path) -> None:
             served_at = path.replace("{", "").replace("}", "")
             allowed = (await asked(door, "DELETE", served_at)).headers["allow"].lower().replace(" ", "").split(",")
             assert set(methods) == set(allowed) - {"options"}, path
-        assert set(found.body["paths"]) == {*READS, *PUSHES, "/v1/health", "/v1/openapi.json"}
+        assert set(found.body["paths"]) == {*READS, *PUSHES, *ORDERS, "/v1/health", "/v1/openapi.json"}

@@ -21,6 +21,7 @@ _NEARNESS: dict[str, int] = {
             Why.PROVIDER_UNSETTLED,
             Why.BACKED_OFF,
             Why.PARKED,
+            Why.PAUSED,
             Why.OVER_MAX_PRICE,
             Why.UNKNOWN_PRICE,
             Why.FOREIGN_CURRENCY,

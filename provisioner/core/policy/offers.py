@@ -24,6 +24,7 @@ from provisioner.core.provider_settings import (
 )
 from provisioner.core.reasons import Why
 from provisioner.core.settings import Settings
+from provisioner.core.standing_orders import pause_of, pause_text
 from provisioner.core.world import ProcessView, World
 
 _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
@@ -80,12 +81,12 @@ def market(world: World, settings: Settings, now: Moment) -> Market:
     absent: list[Rejected] = []
     for name in sorted(settings.providers):
         description = world.descriptions.get(name)
-        unready = _unready(world.seen.processes.get(name), description)
+        closed = _closed(world, name, description, now)
         if description is None or not description.templates:
-            number = unready or "it describes no templates"
-            absent.append(Rejected(name, "*", Why.PROVIDER_NOT_READY.value, number))
+            why, number = closed or (Why.PROVIDER_NOT_READY, "it describes no templates")
+            absent.append(Rejected(name, "*", why.value, number))
             continue
-        offers += _offers_of(world, settings, settings.providers[name], description, unready, now)
+        offers += _offers_of(world, settings, settings.providers[name], description, closed, now)
     return Market(tuple(offers), tuple(absent), tuple(_turns_at(world, offers, now)))
 
 
@@ -128,7 +129,7 @@ def _offers_of(
     settings: Settings,
     entry: ProviderSettings,
     description: DescriptionFact,
-    unready: str,
+    closed: tuple[Why, str] | None,
     now: Moment,
 ) -> Iterator[Offer]:
     limits = {limit.limit: limit for limit in description.limits}
@@ -137,9 +138,7 @@ def _offers_of(
     for described in description.templates:
         override = entry.override(described.template) if entry.templates else None
         template = described if override is None else overridden(described, override)
-        blocked = (
-            (Why.PROVIDER_NOT_READY, unready) if unready else _blocked(world, entry.name, template, description, now)
-        )
+        blocked = closed or _blocked(world, entry.name, template, description, now)
         price = template.price
         blocked = blocked or _unpriced(
             settings, template, price, now, said=override is not None and override.price is not None
@@ -162,6 +161,15 @@ def _offers_of(
             serial=serial,
             blocked=blocked or _excluded(traits, override),
         )
+
+
+def _closed(world: World, provider: str, description: DescriptionFact | None, now: Moment) -> tuple[Why, str] | None:
+    """Why nothing at all of a provider can be bought now; None if its offers are looked at one by one."""
+    pause = pause_of(world, provider, now)
+    if pause is not None:
+        return Why.PAUSED, pause_text(pause)
+    unready = _unready(world.seen.processes.get(provider), description)
+    return (Why.PROVIDER_NOT_READY, unready) if unready else None
 
 
 def _unready(view: ProcessView | None, description: DescriptionFact | None) -> str:

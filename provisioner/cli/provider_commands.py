@@ -1,0 +1,70 @@
+"""The commands below `provisioner provider`: for authors of providers, and for operators of one that runs.
+
+It alone knows their names and options; what they print is provider_orders.py's.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from provisioner.cli.door_options import Config, Json, Socket, TokenFile, Url, client
+from provisioner.cli.provider_orders import order, print_ordered
+
+provider_app = typer.Typer(help="For authors and operators of providers.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The provider's name in the configuration.")]
+Why = Annotated[str | None, typer.Option("--why", help="Shown to everybody who wonders, and kept on record.")]
+
+
+@provider_app.command("new")
+def provider_new(
+    name: Annotated[str, typer.Argument(help="What it is called: a-z, 0-9 and hyphens.")],
+    folder: Annotated[Path | None, typer.Option("--dir", help="Where; else a new folder of that name here.")] = None,
+) -> None:
+    """Write a provider that works, with its tests, for its author to change."""
+    raise typer.Exit(import_module("provisioner.cli.provider_new").provider_new(name, folder))
+
+
+@provider_app.command("pause")
+def provider_pause(
+    name: Name,
+    for_: Annotated[str, typer.Option("--for", help="How long, such as 90m or 2h; at most 30d.")] = "1h",
+    why: Why = None,
+    as_json: Json = False,
+    socket: Socket = None,
+    url: Url = None,
+    token_file: TokenFile = None,
+    config: Config = None,
+) -> None:
+    """Buy nothing from a provider for a while; all else goes on."""
+    print_ordered(order(client(socket, url, token_file, config), name, "pause", why, {"for": for_}), as_json=as_json)
+
+
+@provider_app.command("resume")
+def provider_resume(
+    name: Name,
+    why: Why = None,
+    as_json: Json = False,
+    socket: Socket = None,
+    url: Url = None,
+    token_file: TokenFile = None,
+    config: Config = None,
+) -> None:
+    """End the pause, and try again at once all that is left alone of a provider."""
+    print_ordered(order(client(socket, url, token_file, config), name, "resume", why), as_json=as_json)
+
+
+@provider_app.command("restart")
+def provider_restart(
+    name: Name,
+    why: Why = None,
+    as_json: Json = False,
+    socket: Socket = None,
+    url: Url = None,
+    token_file: TokenFile = None,
+    config: Config = None,
+) -> None:
+    """End a provider's process in order and start it again."""
+    print_ordered(order(client(socket, url, token_file, config), name, "restart", why), as_json=as_json)
