@@ -49,7 +49,7 @@ from provisioner.core.events import (
 from provisioner.core.evolve import Decision, Draft
 from provisioner.core.facts import EpochFact, FactKind
 from provisioner.core.lease import PLANNER, provider_lease
-from provisioner.core.orders import ProviderPaused, ProviderRestarted, ProviderResumed
+from provisioner.core.orders import OperatorEvent, ProviderPaused, ProviderRestarted, ProviderResumed
 from provisioner.core.settings import Settings
 from provisioner.core.steadiness import with_steadiness
 from provisioner.core.world import Seen, World
