@@ -13,7 +13,7 @@ from attrs import frozen
 
 from provider_sdk.admission import Admission, Ticket
 from provider_sdk.author import AuthorThreads
-from provider_sdk.contract.codec import encode
+from provider_sdk.contract.codec import BadShape, decode, encode
 from provider_sdk.contract.envelope import (
     Answer,
     ErrorAnswer,
@@ -25,7 +25,7 @@ from provider_sdk.contract.envelope import (
 )
 from provider_sdk.contract.errors import write_error
 from provider_sdk.contract.framing import DAEMON_FRAME_BYTES, Frame, FrameReader, Junk, Oversize
-from provider_sdk.contract.messages import ShutdownParams, ShutdownResult
+from provider_sdk.contract.messages import CancelCall, ShutdownParams, ShutdownResult
 from provider_sdk.contract.words import ErrorClass, Mode, Outcome
 from provider_sdk.dispatch import Dispatcher, Method, Params
 from provider_sdk.errors import ContractError, StateError
@@ -193,7 +193,7 @@ class Session:
         if method == "exit":
             self.end(Ending.TOLD_TO_EXIT)
         elif method == "cancel_call":
-            self._cancel_call(params.get("id"))
+            self._cancel_call(params)
         # Others, and early ones, are dropped (FR-6, HS-2).
 
     # Calls.
@@ -227,8 +227,11 @@ class Session:
             return await self._dispatcher.answer(request.id, request.method, request.params)
         return error_object(request.id, write_error(ContractError(ErrorClass.CANCELLED)))
 
-    def _cancel_call(self, call_id: object) -> None:
-        call = self._calls.get(call_id) if isinstance(call_id, int) else None
+    def _cancel_call(self, params: Params) -> None:
+        try:
+            call = self._calls.get(decode(CancelCall, params).id)
+        except BadShape:
+            return  # it names no call; `true` is no 1
         if call is None or self._served is None:
             return
         request = call.request

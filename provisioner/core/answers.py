@@ -93,6 +93,9 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
     world = draft.world
     id = instance_id(request.provider, seen.provider_id, request.token)
     present = world.instances.get(id)
+    if present is None:
+        # Ids are never used twice (IN-1): what lives under this one is the same thing, whatever it is said to come of.
+        present = world.live.get(world.by_provider_id.get((request.provider, seen.provider_id), ""))
     if present is not None:
         return update_instance(draft, present, seen, now)
     fact = _born(world.requests[request.id], id, seen, now)

@@ -39,6 +39,8 @@ quarantine)."""
 DESCRIBE_EVERY_S = 300.0
 READ_AGAIN_S = 5.0
 THROTTLE_FIRST_S = 1.0
+WANTED_MOST = 10_000
+"""Things named in hints that wait to be read; where it would be more, the whole list is read."""
 FAULTY_EXIT = 78
 FAULTY_CLASSES = frozenset({"version", "config"})
 ALIVE = (ProcessState.READY, ProcessState.DEGRADED)
@@ -326,10 +328,10 @@ def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
     if not is_present(draft.world, event.provider, event.number):
         return draft
     seen = draft.world.seen
-    if event.instances:
-        wanted = seen.wanted.get(event.provider, frozenset()) | frozenset(event.instances)
+    wanted = seen.wanted.get(event.provider, frozenset()) | frozenset(event.instances)
+    if event.instances and len(wanted) <= WANTED_MOST:
         seen = evolve(seen, wanted=seen.wanted.set(event.provider, wanted))
-    elif "instances" in event.what and not event.requests:
+    elif event.instances or ("instances" in event.what and not event.requests):
         lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=now.boot_s)
         seen = evolve(seen, lists=seen.lists.set(event.provider, lists))
     asks = seen.asks.mutate()

@@ -53,6 +53,8 @@ from provisioner.core.model import (
 
 THOUSANDTHS = 1000
 DETAIL_MOST = 2000
+WAIT_MOST_S = 86_400
+"""A longer wait counts as this one: a senseless figure must not keep a thing that costs money from ever being named."""
 CANONICAL: Mapping[str, int] = {
     "B": 1,
     "KiB": 1024,
@@ -200,7 +202,7 @@ def problem(wire: WireProblem | ErrorData) -> Problem:
         units=wire.units if isinstance(wire, WireProblem) else None,
         reason=wire.reason,
         detail=_detail(wire),
-        retry_after_s=wire.retry_after_s,
+        retry_after_s=_wait(wire.retry_after_s),
         template=scope.template,
         place=place(scope.place),
         limit=scope.limit or named,
@@ -230,7 +232,7 @@ def report(wire: WireReport) -> Report:
         instances=tuple(instance(i) for i in wire.instances),
         gone_units=wire.gone_units or 0,
         problems=tuple(problem(p) for p in wire.problems),
-        poll_after_s=wire.poll_after_s,
+        poll_after_s=_wait(wire.poll_after_s),
         phase=wire.progress.phase if wire.progress is not None else None,
         eta_s=wire.progress.eta_s if wire.progress is not None else None,
         cancelling=wire.cancelling,
@@ -281,6 +283,10 @@ def item_word(wire: ReturnedItem) -> ItemWord:
     return ItemWord(
         wire.instance, wire.state.value, wire.units, problem(wire.problem) if wire.problem is not None else None
     )
+
+
+def _wait(wire: int | None) -> int | None:
+    return None if wire is None else min(wire, WAIT_MOST_S)
 
 
 def _at(wire: str | None) -> float | None:

@@ -6,7 +6,7 @@ It alone knows how long a call is waited for. It must not know processes, signal
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
@@ -39,6 +39,16 @@ class _OpenCall:
     @property
     def is_settled(self) -> bool:
         return self.outcome is not None
+
+    def unless_settled(self, check: BeforeWrite | None) -> BeforeWrite:
+        """The check before the first byte, which also refuses a frame that was answered before it was asked."""
+
+        def ask() -> str | Awaitable[str | None] | None:
+            if self.is_settled:
+                return "it was answered before it was asked"
+            return None if check is None else check()
+
+        return ask
 
 
 class Conversation:
@@ -164,7 +174,7 @@ class Conversation:
         call = self._open[sent.id] = _OpenCall(sent)
         try:
             written = await self._writer.write(
-                message, give_up_at - trio.current_time(), check, last=last, rest_s=timeout_s
+                message, give_up_at - trio.current_time(), call.unless_settled(check), last=last, rest_s=timeout_s
             )
         except BaseException:  # cancelled before the first byte, or a fault of the check: nothing was begun
             self._take_back(call)
@@ -203,7 +213,8 @@ class Conversation:
         return call.outcome
 
     def _take_back(self, call: _OpenCall) -> None:
-        del self._open[call.sent.id]
+        if self._open.pop(call.sent.id, None) is None:
+            return  # answered before it was asked, since ids can be guessed; its slot is free already
         self.peer.withdraw(call.sent)
         self._slots.release()
 

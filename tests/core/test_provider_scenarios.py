@@ -4,6 +4,7 @@ from provisioner.core.effects import (
     EffectKey,
     OpenProvider,
     ReadDescription,
+    ReadList,
     ReadSome,
     SendRequest,
     StartProcess,
@@ -23,6 +24,7 @@ from provisioner.core.events import (
 )
 from provisioner.core.model import Problem
 from provisioner.core.process import ProcessState
+from provisioner.core.providers import WANTED_MOST
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
 
 
@@ -188,3 +190,13 @@ def test_a_provider_that_is_not_ready_carries_nothing_and_the_line_says_why() ->
     assert line.open == 3
     assert "not ready" in line.reason.sentence()
     assert not play.in_flight(SendRequest)
+
+
+def test_hints_that_name_ever_new_things_pile_up_no_further_than_a_bound_and_have_the_whole_list_read() -> None:
+    play = Play(settings_for("east"))
+    number = play.provider_ready("east")
+    for n in range(12):
+        named = tuple(f"i-{n}-{k}" for k in range(1000))
+        play.event(ProviderHinted("east", number, ("instances",), named))
+    assert len(play.world.seen.wanted["east"]) == WANTED_MOST
+    assert play.in_flight(ReadList)

@@ -14,6 +14,7 @@ from provisioner.core.events import (
     RequestAsked,
 )
 from provisioner.core.evolve import Accepted
+from provisioner.core.invariants import violations
 from provisioner.core.model import Kind, Per, Price, Problem, Promises
 from provisioner.core.request import RequestState
 from provisioner.core.world import Ask
@@ -348,3 +349,15 @@ def test_an_id_that_is_used_twice_hides_nothing_that_is_bought_later() -> None:
     play.pass_s(60)
     play.listed("east", machine("node03", "running", request))
     assert [i.token for i in play.world.live.values()] == [request.token]
+
+
+def test_in_1_a_living_thing_that_is_said_to_come_of_a_second_purchase_too_has_one_record_all_the_same() -> None:
+    play, effect = bought()
+    answer(play, effect, report(play.only_request(), "made", machine("i-1", "running")))
+    play.demand(cores(9), revision=3)
+    second = play.take(SendRequest)
+    request = play.world.requests[second.request]
+    answer(play, second, report(request, "made", machine("i-1", "running")))
+    assert [i.provider_id for i in play.instances()] == ["i-1"]
+    assert play.world.requests[second.request].state is RequestState.SHORT
+    assert not violations(play.world, play.moment(), play.settings)

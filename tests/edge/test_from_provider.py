@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider_sdk.contract import ErrorData, decode
+from provider_sdk.contract import ErrorData, Report, decode
 from provider_sdk.contract.types import Instance
 from provisioner.edge import from_provider
 
@@ -44,3 +44,11 @@ def test_words_become_labels_one_for_each_element_of_a_list() -> None:
     attributes = {"arch": "x86_64", "ecc": True, "zones": ["a", "b"]}
     seen = decode(Instance, {"instance": "i-1", "units": 1, "state": "running", "attributes": attributes})
     assert from_provider.instance(seen).labels == (("arch", "x86_64"), ("ecc", "true"), ("zones", "a"), ("zones", "b"))
+
+
+def test_a_wait_that_a_provider_asks_for_counts_up_to_a_day() -> None:
+    waiting = error(error_class="held", retry_after_s=2**53 - 1)
+    assert from_provider.problem(waiting).retry_after_s == from_provider.WAIT_MOST_S
+    assert from_provider.problem(error(error_class="held", retry_after_s=60)).retry_after_s == 60
+    raw = {"request_id": "rq-1", "token": "tk-1", "outcome": "pending", "instances": [], "poll_after_s": 10**12}
+    assert from_provider.report(decode(Report, raw)).poll_after_s == from_provider.WAIT_MOST_S

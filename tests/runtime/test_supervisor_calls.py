@@ -272,3 +272,34 @@ async def test_hs_2_nothing_but_initialize_goes_out_before_the_handshake_is_over
         await stage.child.say({"method": "changed", "params": {"what": ["health"]}})
         await settle()
         assert [said.name for said in stage.reported(Notified)] == ["log", "changed"]
+
+
+async def test_fr_5_an_answer_that_comes_before_its_frame_was_written_counts_for_nothing(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        stage.child.stdin.room = 0
+        calls = Calls(stage)
+        calls.start("a", timeout_s=20)
+        await settle()
+        await stage.child.say({"id": 1, "result": {"of": "nothing"}})
+        await settle()
+        stage.child.stdin.room = 65536
+        stage.child.stdin._change()
+        await settle()
+        outcome = calls.outcomes["a"]
+        assert isinstance(outcome, Unwritten)
+        assert "before it was asked" in outcome.reason
+        assert not stage.child.stdin.buffer
+
+
+async def test_a_call_that_was_answered_before_it_was_asked_and_finds_no_room_is_unwritten(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        stage.child.stdin.room = 0
+        calls = Calls(stage)
+        calls.start("a", timeout_s=5)
+        await settle()
+        await stage.child.say({"id": 1, "result": {}})
+        await pass_s(6)
+        assert isinstance(calls.outcomes["a"], Unwritten)
+        assert stage.process.has_free_slot
