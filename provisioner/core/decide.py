@@ -5,6 +5,8 @@ from functools import reduce
 from attrs import evolve
 
 from provisioner.core import (
+    cancelling,
+    forgetting,
     intake,
     intake_supply,
     listing,
@@ -18,11 +20,13 @@ from provisioner.core import (
 from provisioner.core.events import (
     CallEvent,
     CameDue,
+    CancelAnswered,
     ClusterPushed,
     DaemonStarted,
     DemandPushed,
     Described,
     Event,
+    ForgetAnswered,
     HealthSeen,
     HintEvent,
     LateAnswer,
@@ -79,7 +83,7 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             | ProviderRestarted()
         ):
             return _from_people(draft, event, now, settings)
-        case RequestAnswered() | RequestAsked() | ReturnAnswered() | LateAnswer():
+        case RequestAnswered() | RequestAsked() | CancelAnswered() | ForgetAnswered() | ReturnAnswered() | LateAnswer():
             return _from_call(draft, event, now, settings)
         case Listed() | Described() | ReadFailed():
             return _from_read(outcomes.landed(draft, event.key), event, now, settings)
@@ -112,14 +116,12 @@ def _from_people(draft: Draft, event: SourceEvent | OperatorEvent, now: Moment, 
 def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) -> Draft:
     """An effect is in flight until its outcome is taken here."""
     match event:
-        case RequestAnswered():
-            return outcomes.take_answer(outcomes.landed(draft, event.key), event, now, settings)
-        case RequestAsked():
-            return outcomes.take_asked(outcomes.landed(draft, event.key), event, now, settings)
+        case RequestAnswered() | RequestAsked() | CancelAnswered() | LateAnswer():
+            return _on_purchase(draft, event, now, settings)
         case ReturnAnswered():
             return outcomes.take_return_answer(outcomes.landed(draft, event.key), event, now, settings)
-        case LateAnswer():
-            return outcomes.take_late(draft, event, now)
+        case ForgetAnswered():
+            return forgetting.take_forgotten(outcomes.landed(draft, event.key), event, now)
 
 
 def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) -> Draft:
@@ -138,6 +140,20 @@ def _from_hint(draft: Draft, event: HintEvent, now: Moment) -> Draft:
             return _noticed(draft, event)
         case ProgressTold():
             return progress.take_progress(draft, event, now)
+
+
+def _on_purchase(
+    draft: Draft, event: RequestAnswered | RequestAsked | CancelAnswered | LateAnswer, now: Moment, settings: Settings
+) -> Draft:
+    match event:
+        case RequestAnswered():
+            return outcomes.take_answer(outcomes.landed(draft, event.key), event, now, settings)
+        case RequestAsked():
+            return outcomes.take_asked(outcomes.landed(draft, event.key), event, now, settings)
+        case CancelAnswered():
+            return cancelling.take_cancelled(outcomes.landed(draft, event.key), event, now, settings)
+        case LateAnswer():
+            return outcomes.take_late(draft, event, now)
 
 
 def _from_process(draft: Draft, event: ProcessEvent, now: Moment) -> Draft:

@@ -100,6 +100,27 @@ class AskRequest:
 
 
 @frozen
+class CancelRequest:
+    """Ask that no further unit of one purchase be made; asking again is harmless."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+
+
+@frozen
+class Forget:
+    """Tell the provider that these final answers are stored for good, so that it may drop its records of them."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    requests: tuple[str, ...]
+    returns: tuple[str, ...]
+
+
+@frozen
 class SendReturn:
     """Give named instances back; saying it again is harmless."""
 
@@ -128,6 +149,8 @@ Effect = (
     | ReadSome
     | SendRequest
     | AskRequest
+    | CancelRequest
+    | Forget
     | SendReturn
     | AskReturn
 )

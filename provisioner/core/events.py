@@ -1,5 +1,8 @@
 """What can happen, as a closed union in the past tense; every event is a frozen value that was translated and checked
-at the edge."""
+at the edge.
+
+Over 400 lines because the union is closed: whoever adds an event finds all others here.
+"""
 
 from attrs import frozen
 
@@ -301,13 +304,41 @@ class RequestAsked:
 
 
 @frozen
+class CancelAnswered:
+    """What came of asking that no more of a purchase be made; `asked_boot_s` is when that was written."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    request: str
+    asked_boot_s: float
+    outcome: Report | Refusal | NotWritten | Lost
+
+
+@frozen
 class LateAnswer:
-    """An answer to a request frame whose outcome had been given up: a Yes in it still counts."""
+    """An answer to a request or cancel frame whose outcome had been given up: a Yes in it still counts.
+
+    `closes_frame` is whether it answers the frame that carried the purchase.
+    """
 
     provider: str
     number: int
     request: str
     report: Report
+    closes_frame: bool = True
+
+
+@frozen
+class ForgetAnswered:
+    """What came of telling a provider which final answers are stored; `refusal` is None if it took it."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    requests: tuple[str, ...]
+    returns: tuple[str, ...]
+    refusal: Refusal | NotWritten | Lost | None = None
 
 
 @frozen
@@ -341,7 +372,7 @@ class ReturnAnswered:
 
 
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
-CallEvent = RequestAnswered | RequestAsked | ReturnAnswered | LateAnswer
+CallEvent = RequestAnswered | RequestAsked | CancelAnswered | ForgetAnswered | ReturnAnswered | LateAnswer
 ReadEvent = Listed | Described | ReadFailed
 HintEvent = NoticeGiven | ProgressTold
 ProcessEvent = (

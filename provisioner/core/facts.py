@@ -102,7 +102,11 @@ class SupplyFact:
 
 @frozen
 class RequestFact:
-    """One purchase. What is sent is frozen here when it is planned: provider to data are one token's one content."""
+    """One purchase. What is sent is frozen here when it is planned: provider to data are one token's one content.
+
+    `cancel_at` is since when the provider is asked to make no more of it; `forgotten` whether the provider was told
+    that its final answer is stored for good.
+    """
 
     id: str
     provider: str
@@ -134,6 +138,9 @@ class RequestFact:
     reason: str = ""
     late: bool = False
     settled_at: float | None = None
+    cancel_at: float | None = None
+    cancel_why: str = ""
+    forgotten: bool = False
 
 
 @frozen
@@ -152,6 +159,7 @@ class ReturnFact:
     tries: int = 0
     after_at: float = 0.0
     settled_at: float | None = None
+    forgotten: bool = False
 
 
 @frozen
@@ -249,6 +257,7 @@ class WishKind(StrEnum):
 
     DRAIN = "drain"
     REOPEN = "reopen"
+    CANCEL = "cancel"
 
 
 @frozen

@@ -41,3 +41,8 @@ def decision_id(seed: str, ordinal: int) -> str:
 def drain_id(seed: str, instance: str) -> str:
     """The id by which a source answers one drain of one instance."""
     return "dr-" + digest("drain", seed, instance)
+
+
+def cancel_ask_id(request: str) -> str:
+    """The name under which the asking for a purchase's end is paced, apart from questions about it."""
+    return f"cancel/{request}"

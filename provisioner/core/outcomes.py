@@ -68,7 +68,7 @@ def take_answer(draft: Draft, event: RequestAnswered, now: Moment, settings: Set
         case Report() as report:
             draft = _close(draft, request.token, event.number, now)
             draft = answers.take_report(draft, report, now, no_is_valid=only)
-            return _learn(_ask_at(draft, request.id, report.poll_after_s, now), request, now, settings)
+            return learn(ask_at(draft, request.id, report.poll_after_s, now), request, now, settings)
         case Refusal() as refusal:
             draft = _refused(_close(draft, request.token, event.number, now), request, refusal, now, only=only)
             return _book(draft, request, (refusal.problem,), now, settings)
@@ -127,7 +127,7 @@ def _unwritten(draft: Draft, request: RequestFact, reason: str, now: Moment) -> 
     return answers.move_request(draft, request, _T.UNWRITTEN, now, reason).touch(Key(FactKind.REQUEST, request.id))
 
 
-def _learn(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
+def learn(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -> Draft:
     """What an answer with a report teaches about the offer: its problems, or that it works again."""
     after = draft.world.requests[request.id]
     problems = after.problems or _unexplained(request, after)
@@ -143,8 +143,10 @@ def _learn(draft: Draft, request: RequestFact, now: Moment, settings: Settings) 
 def _unexplained(before: RequestFact, after: RequestFact) -> tuple[Problem, ...]:
     """Nothing came of a purchase that the provider had, for no reason it gave: else it would be asked without a pause.
 
-    A purchase of which nobody knew whether it ever arrived is no failure of the offer.
+    A purchase of which nobody knew whether it ever arrived is no failure of the offer, nor one that we ended.
     """
+    if before.cancel_at is not None:
+        return ()
     empty = after.made_units == 0 and (
         after.state is RequestState.SHORT
         or (after.state is RequestState.NOT_MADE and before.state in (RequestState.SENDING, RequestState.TAKEN))
@@ -171,7 +173,8 @@ def _book(draft: Draft, request: RequestFact, problems: tuple[Problem, ...], now
 
 def take_late(draft: Draft, event: LateAnswer, now: Moment) -> Draft:
     """A late answer closes its frame and is examined for a Yes; a No in it is not valid, since it was not asked for."""
-    draft = _close(draft, event.report.token, event.number, now)
+    if event.closes_frame:
+        draft = _close(draft, event.report.token, event.number, now)
     return answers.take_report(draft, event.report, now, no_is_valid=False)
 
 
@@ -182,14 +185,15 @@ def take_asked(draft: Draft, event: RequestAsked, now: Moment, settings: Setting
         return draft
     draft = _touch_waiting(draft, event.provider).touch(Key(FactKind.REQUEST, request.id))
     if not isinstance(event.outcome, Report):
-        return _ask_at(draft, request.id, None, now)
+        return ask_at(draft, request.id, None, now)
     sight_s = answers.sight_delay_s(draft.world, request.provider)
     valid = answers.no_is_valid(draft.world, request, event.asked_boot_s - sight_s)
     draft = answers.take_report(draft, event.outcome, now, no_is_valid=valid)
-    return _learn(_ask_at(draft, request.id, event.outcome.poll_after_s, now), request, now, settings)
+    return learn(ask_at(draft, request.id, event.outcome.poll_after_s, now), request, now, settings)
 
 
-def _ask_at(draft: Draft, record: str, after_s: float | None, now: Moment, first_s: float = ASK_FIRST_S) -> Draft:
+def ask_at(draft: Draft, record: str, after_s: float | None, now: Moment, first_s: float = ASK_FIRST_S) -> Draft:
+    """The draft in which this record is asked for again after so many seconds, or after a growing pause."""
     seen = draft.world.seen
     tries = seen.asks.get(record, Ask()).tries
     pause = float(after_s) if after_s is not None else doubled_s(first_s, tries, ASK_MOST_S)
@@ -211,14 +215,14 @@ def take_return_answer(draft: Draft, event: ReturnAnswered, now: Moment, setting
             return _take_words(draft, giveback, items, now, settings)
         case NotWritten():
             return (
-                _ask_at(draft.touch(Key(FactKind.RETURN, giveback.id)), giveback.id, UNWRITTEN_AGAIN_S, now)
+                ask_at(draft.touch(Key(FactKind.RETURN, giveback.id)), giveback.id, UNWRITTEN_AGAIN_S, now)
                 if event.asked
                 else _again(draft, giveback, now, settings, pause_s=UNWRITTEN_AGAIN_S)
             )
         case Refusal() | Lost():
             if event.asked:
                 draft = draft.touch(Key(FactKind.RETURN, giveback.id))
-                return _ask_at(draft, giveback.id, None, now, RETURN_ASK_FIRST_S)
+                return ask_at(draft, giveback.id, None, now, RETURN_ASK_FIRST_S)
             return _again(draft, giveback, now, settings)
 
 
@@ -267,7 +271,7 @@ def settle_return(draft: Draft, return_id: str, now: Moment, settings: Settings,
         return draft
     if all(i.state in DONE for i in left):
         draft = _move_return(draft, giveback, ReturnTrigger.TAKEN, now)
-        return _ask_at(draft, return_id, None, now, RETURN_ASK_FIRST_S)
+        return ask_at(draft, return_id, None, now, RETURN_ASK_FIRST_S)
     wait = max((i.problem.retry_after_s or 0 for i in left if i.problem is not None), default=0)
     return _again(draft, giveback, now, settings, least_s=float(wait))
 

@@ -6,11 +6,15 @@ It decides nothing: everything here was decided before and is a fact. What is in
 
 from attrs import field, frozen
 
+from provisioner.core.cancelling import cancel_ask, is_cancel_owed
+from provisioner.core.capabilities import CANCEL, FORGET, can
 from provisioner.core.effects import (
     AskRequest,
     AskReturn,
+    CancelRequest,
     Effect,
     EffectKey,
+    Forget,
     OpenProvider,
     ReadDescription,
     ReadList,
@@ -30,7 +34,7 @@ from provisioner.core.providers import ALIVE, epoch_of, view_of
 from provisioner.core.request import ASKED, RequestState
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id
-from provisioner.core.world import Ask, ListView, ProcessView, World
+from provisioner.core.world import Ask, ForgetView, ListView, ProcessView, World
 
 READ_SOME_MOST = 1000
 
@@ -81,11 +85,11 @@ def owed_in_any_case(world: World, key: Key, now: Moment, settings: Settings) ->
 def record_of(effect: Effect) -> Key:
     """The record an effect serves."""
     match effect:
-        case SendRequest() | AskRequest():
+        case SendRequest() | AskRequest() | CancelRequest():
             return Key(FactKind.REQUEST, effect.request)
         case SendReturn() | AskReturn():
             return Key(FactKind.RETURN, effect.return_id)
-        case StartProcess() | OpenProvider() | StopProcess() | ReadDescription() | ReadList() | ReadSome():
+        case StartProcess() | OpenProvider() | StopProcess() | ReadDescription() | ReadList() | ReadSome() | Forget():
             return Key(FactKind.PROCESS, effect.provider)
 
 
@@ -108,14 +112,29 @@ def _of_request(world: World, request: RequestFact, now: Moment, settings: Setti
         return NOTHING_OWED
     if request.armed:
         return _send(world, request, view, now, settings)
-    if request.state not in ASKED:
-        return NOTHING_OWED
+    return _questions(world, request, view, now) if request.state in ASKED else NOTHING_OWED
+
+
+def _questions(world: World, request: RequestFact, view: ProcessView, now: Moment) -> Owed:
+    """How an open purchase is asked about, and asked to end."""
+    found = _Sum()
     ask = world.seen.asks.get(request.id, Ask())
-    if now.boot_s < ask.next_boot_s:
+    if now.boot_s >= ask.next_boot_s:
+        key = EffectKey("ask_request", request.provider, request.id, view.number, ask.tries)
+        found.effects.append(AskRequest(key, request.provider, view.number, request.id))
+    else:
         soon = may_resend(world, request, now) and request.state is RequestState.UNKNOWN
-        return Owed((), now.boot_s if soon else ask.next_boot_s)
-    key = EffectKey("ask_request", request.provider, request.id, view.number, ask.tries)
-    return Owed((AskRequest(key, request.provider, view.number, request.id),))
+        found.wakes.append(now.boot_s if soon else ask.next_boot_s)
+    if is_cancel_owed(world, request):
+        cancel = cancel_ask(world, request)
+        key = EffectKey("cancel_request", request.provider, request.id, view.number, cancel.tries)
+        if now.boot_s >= cancel.next_boot_s:
+            found.effects.append(CancelRequest(key, request.provider, view.number, request.id))
+        else:
+            found.wakes.append(cancel.next_boot_s)
+    elif request.cancel_at is None and can(world, request.provider, CANCEL):
+        found.wakes.append(_wall(now, request.deadline_at))
+    return found.done()
 
 
 def _send(world: World, request: RequestFact, view: ProcessView, now: Moment, settings: Settings) -> Owed:
@@ -208,6 +227,12 @@ def _reads(world: World, provider: str, view: ProcessView, now: Moment) -> Owed:
     else:
         found.wakes.append(lists.next_boot_s)
     refs = tuple(sorted(world.seen.wanted.get(provider, frozenset())))[:READ_SOME_MOST]
+    forget = world.seen.forgets.get(provider, ForgetView())
+    if forget.requests or forget.returns:
+        key = EffectKey("forget", provider, provider, view.number, 0)
+        found.effects.append(Forget(key, provider, view.number, forget.requests, forget.returns))
+    elif can(world, provider, FORGET):
+        found.wakes.append(forget.next_boot_s)
     if refs:
         key = EffectKey("read_some", provider, provider, view.number, 0)
         found.effects.append(ReadSome(key, provider, view.number, refs))

@@ -8,13 +8,13 @@ It must not decide what to buy or what to give back.
 
 from attrs import evolve
 
-from provisioner.core import answers, outcomes
+from provisioner.core import answers, cancelling, forgetting, outcomes
 from provisioner.core import giveback as giveback_life
 from provisioner.core import process as process_life
 from provisioner.core import request as request_life
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft
-from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact, WishKind
+from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact, WishFact, WishKind
 from provisioner.core.giveback import ReturnState, ReturnTrigger
 from provisioner.core.instance import InstanceState, InstanceTrigger
 from provisioner.core.instance import step as instance_step
@@ -63,7 +63,9 @@ def _request(draft: Draft, request: RequestFact, now: Moment, settings: Settings
         case RequestState.SENDING:
             return _sending(draft, request, now)
         case RequestState.UNKNOWN:
-            return _unknown(draft, request, now)
+            return _unknown(cancelling.past_deadline(draft, request, now), request.id, now)
+        case RequestState.TAKEN:
+            return cancelling.past_deadline(draft, request, now)
         case _:
             return draft
 
@@ -142,7 +144,8 @@ def _is_carried(world: World, request: RequestFact) -> bool:
     return request.carrier == mine and view.state in (*ALIVE, ProcessState.STOPPING)
 
 
-def _unknown(draft: Draft, request: RequestFact, now: Moment) -> Draft:
+def _unknown(draft: Draft, id: str, now: Moment) -> Draft:
+    request = draft.world.requests[id]
     if request.armed and not _is_carried(draft.world, request):
         return answers.move_request(draft, request, _T.CARRIER_GONE, now)
     if request.armed:
@@ -196,6 +199,8 @@ def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
         return False
     promises = description.promises
     if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:
+        return False
+    if request.cancel_at is not None:
         return False
     alive = request.sent_at is not None and request.sent_at <= now.at < request.sent_at + promises.token_lifetime_s
     in_time = alive and request.id not in world.seen.undated and now.at < request.send_by
@@ -303,16 +308,27 @@ def _wish(draft: Draft, id: str, now: Moment) -> Draft:
     wish = draft.world.wishes[id]
     draft = draft.put(FactKind.WISH, id, None)
     instance = draft.world.live.get(wish.target)
-    if instance is None or instance.return_id is not None:
-        return draft
+    if instance is not None and instance.return_id is not None:
+        instance = None
     match wish.kind:
+        case WishKind.CANCEL:
+            request = draft.world.open_requests.get(wish.target)
+            return draft if request is None else cancelling.with_cancel(draft, request, wish.reason.sentence(), now)
         case WishKind.DRAIN:
-            is_weaker = instance.drain is not None and instance.drain.kind is DrainKind.FIRM
-            drained = instance if is_weaker else evolve(instance, drain=wish.drain)
-            return draft.put(FactKind.INSTANCE, instance.id, drained)
+            return draft if instance is None else _drain(draft, instance, wish)
         case WishKind.REOPEN:
-            opened = evolve(instance, drain=None, reopened_at=now.at, reopened_why=wish.reason.why.value)
-            return draft.put(FactKind.INSTANCE, instance.id, opened)
+            return draft if instance is None else _reopen(draft, instance, wish, now)
+
+
+def _drain(draft: Draft, instance: InstanceFact, wish: WishFact) -> Draft:
+    is_weaker = instance.drain is not None and instance.drain.kind is DrainKind.FIRM
+    drained = instance if is_weaker else evolve(instance, drain=wish.drain)
+    return draft.put(FactKind.INSTANCE, instance.id, drained)
+
+
+def _reopen(draft: Draft, instance: InstanceFact, wish: WishFact, now: Moment) -> Draft:
+    opened = evolve(instance, drain=None, reopened_at=now.at, reopened_why=wish.reason.why.value)
+    return draft.put(FactKind.INSTANCE, instance.id, opened)
 
 
 def _pause_over(draft: Draft, provider: str, now: Moment) -> Draft:
@@ -326,6 +342,8 @@ def _process(draft: Draft, provider: str, now: Moment) -> Draft:
     """A pause that is over ends; what it waited for is owed again."""
     draft = _pause_over(draft, provider, now)
     view = draft.world.seen.processes.get(provider, ProcessView())
+    if view.state in ALIVE:
+        return forgetting.looked(draft, provider, now)
     waiting = view.state in (ProcessState.BACKING_OFF, ProcessState.QUARANTINED)
     if not waiting or now.boot_s < view.wait_until_boot_s:
         return draft

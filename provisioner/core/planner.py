@@ -23,7 +23,7 @@ from provisioner.core.ids import decision_id, drain_id, request_id, return_id, t
 from provisioner.core.lease import PLANNER
 from provisioner.core.model import Drain, Rejected, ReturnItem, Share
 from provisioner.core.policy.plan import plan
-from provisioner.core.policy.words import DrainChoice, GiveBack, Plan, Purchase, ReopenChoice
+from provisioner.core.policy.words import Cancel, DrainChoice, GiveBack, Plan, Purchase, ReopenChoice
 from provisioner.core.reasons import Reason
 from provisioner.core.request import RequestTrigger
 from provisioner.core.settings import Settings
@@ -70,6 +70,8 @@ def planning_at(world: World, settings: Settings) -> float:
 def _recorded(draft: Draft, found: Plan, now: Moment) -> Draft:
     for drop in found.drops:
         draft = _drop(draft, drop.request, drop.reason, now)
+    for n, cancel in enumerate(found.cancels):
+        draft = _cancel(draft, cancel, n, now)
     for n, reopen in enumerate(found.reopens):
         draft = _reopen(draft, reopen, n, now)
     for n, purchase in enumerate(found.purchases):
@@ -92,6 +94,27 @@ def _drop(draft: Draft, request: str, reason: Reason, now: Moment) -> Draft:
     if fact is None:
         return draft
     return answers.move_request(draft, fact, RequestTrigger.UNWANTED, now, reason.sentence())
+
+
+def _cancel(draft: Draft, choice: Cancel, n: int, now: Moment) -> Draft:
+    """What was sent is its owner's to end: the planner only wishes it."""
+    id, decision = f"{WishKind.CANCEL}.{choice.request}", decision_id(f"{now.seed}/cancel-{n}", 0)
+    request = draft.world.open_requests.get(choice.request)
+    if request is None or id in draft.world.wishes:
+        return draft
+    why = DecisionFact(
+        id=decision,
+        at=now.at,
+        what="cancel",
+        subject=choice.request,
+        reason=choice.reason,
+        lines=request.shares,
+        provider=request.provider,
+        template=request.template,
+        units=max(request.units - request.made_units, 0),
+    )
+    wish = WishFact(WishKind.CANCEL, choice.request, choice.reason, now.at)
+    return draft.put(FactKind.WISH, id, wish).put(FactKind.DECISION, decision, why)
 
 
 def _buy(draft: Draft, purchase: Purchase, n: int, now: Moment) -> Draft:

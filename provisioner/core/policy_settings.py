@@ -110,7 +110,10 @@ class PolicySettings:
     )
     shrink_delay_s: float = field(
         default=MINUTE,
-        metadata=row(Form.DURATION, "What has not joined is drained only after nothing has needed it for this long."),
+        metadata=row(
+            Form.DURATION,
+            "What has not joined is drained, and a sent purchase ended, once nothing has needed it for this long.",
+        ),
     )
     reclaim: Reclaim = field(default=Reclaim(), metadata=row(Form.SECTION, "When hosts are given back.", of=Reclaim))
     drain: Drain = field(default=Drain(), metadata=row(Form.SECTION, "How hosts are emptied first.", of=Drain))

@@ -22,7 +22,7 @@ from provisioner.core.events import (
 )
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import DescriptionFact, FactKind, HealthFact, Key, ProcessFact
-from provisioner.core.ids import digest
+from provisioner.core.ids import cancel_ask_id, digest
 from provisioner.core.intake import want_plan
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Promises
@@ -129,6 +129,7 @@ def _ask_anew(draft: Draft, provider: str) -> Draft:
     for record in (*draft.world.open_requests.values(), *draft.world.open_returns.values()):
         if record.provider == provider:
             asks.pop(record.id, None)
+            asks.pop(cancel_ask_id(record.id), None)
     lists = seen.lists.set(provider, ListView(strangers=before.strangers))
     return draft.see(evolve(seen, asks=asks.finish(), lists=lists))
 

@@ -34,6 +34,7 @@ class Why(StrEnum):
     SOURCE_SILENT = "source_silent"
     EXPIRED = "expired"
     UNSENT_DROPPED = "unsent_dropped"
+    UNNEEDED = "unneeded"
     IDLE = "idle"
     NEVER_JOINED = "never_joined"
     SURPLUS = "surplus"
@@ -73,6 +74,7 @@ SENTENCES: dict[Why, str] = {
     Why.SOURCE_SILENT: "the source has not been heard recently: nothing new is bought for it",
     Why.EXPIRED: "the line has expired",
     Why.UNSENT_DROPPED: "no longer wanted, and never sent",
+    Why.UNNEEDED: "no longer wanted; the provider is asked to make no more of it",
     Why.IDLE: "idle longer than the idle time and of no use to open demand",
     Why.NEVER_JOINED: "did not join within the join deadline",
     Why.SURPLUS: "not needed any more before it joined",

@@ -98,6 +98,15 @@ class ListView:
 
 
 @frozen
+class ForgetView:
+    """What one provider is to be told it may forget (ids of purchases and of give-backs), and when to look again."""
+
+    next_boot_s: float = 0.0
+    requests: tuple[str, ...] = ()
+    returns: tuple[str, ...] = ()
+
+
+@frozen
 class LineStatus:
     """How one line stands after a planner pass: count = met + in_flight + open; `reason` explains what is open."""
 
@@ -153,6 +162,7 @@ class Seen:
     unneeded_since: Map[str, float] = field(factory=Map)
     lists: Map[str, ListView] = field(factory=Map)
     absent_since: Map[str, float] = field(factory=Map)
+    forgets: Map[str, ForgetView] = field(factory=Map)
     plan: PlanView = field(factory=PlanView)
     progress: Map[str, Progress] = field(factory=Map)
 

@@ -99,7 +99,7 @@ _REQUEST: Final = _object(
     {
         "reserve": _MONEY, "currency": _TEXT, "for": _list(_SHARE), "token": _TEXT, "expected_at": _TIME_OR_NULL,
         "progress": _or_null(_object({"phase": _TEXT, "eta_s": {"type": ["integer", "null"]}, "at": _TIME})),
-        "cancelling": _FLAG,
+        "cancelling": _FLAG, "cancel_at": _TIME_OR_NULL, "cancel_why": _TEXT_OR_NULL,
     },
 )  # fmt: skip
 _INSTANCE: Final = _object(

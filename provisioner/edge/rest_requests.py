@@ -92,6 +92,8 @@ def _acquire(record: RequestFact, progress: Progress, currency: str) -> Json:
         "sent_at": time_text(record.sent_at),
         "expected_at": _expected_at(record),
         "deadline": time_text(record.deadline_at),
+        "cancel_at": time_text(record.cancel_at),
+        "cancel_why": record.cancel_why or None,
         "settled_at": time_text(record.settled_at),
     }
 

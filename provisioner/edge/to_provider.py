@@ -10,7 +10,9 @@ from attrs import frozen
 
 from provider_sdk.contract import (
     AskedRequest,
+    CancelParams,
     DescribeParams,
+    ForgetParams,
     InitializeParams,
     ListParams,
     Mark,
@@ -126,6 +128,16 @@ def request_status_params(who: Identity, requests: Sequence[RequestFact]) -> dic
     """One question about up to 500 purchases."""
     asked = tuple(AskedRequest(r.id, r.token, r.template, r.units, mark_of(who, r)) for r in requests)
     return encode(RequestStatusParams(asked))
+
+
+def cancel_params(request: RequestFact, epoch: int, not_after: float) -> dict[str, object]:
+    """The frame that asks for no more of one purchase."""
+    return encode(CancelParams(request.id, request.token, epoch, not_after))
+
+
+def forget_params(tokens: Sequence[str], returns: Sequence[str]) -> dict[str, object]:
+    """One frame about up to 1,000 final answers of each kind."""
+    return encode(ForgetParams(tuple(tokens), tuple(returns)))
 
 
 def return_params(giveback: ReturnFact, epoch: int, not_after: float) -> dict[str, object]:

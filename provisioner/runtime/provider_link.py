@@ -9,6 +9,7 @@ import trio
 
 from provider_sdk.contract import (
     DescribeResult,
+    ForgetResult,
     ListResult,
     RequestStatusResult,
     ReturnResult,
@@ -19,7 +20,9 @@ from provisioner.core import events
 from provisioner.core.effects import (
     AskRequest,
     AskReturn,
+    CancelRequest,
     Effect,
+    Forget,
     OpenProvider,
     ReadDescription,
     ReadList,
@@ -30,6 +33,7 @@ from provisioner.core.effects import (
     StopProcess,
 )
 from provisioner.core.events import Lost, NotWritten, Refusal
+from provisioner.core.providers import epoch_of
 from provisioner.core.settings import ProviderSettings
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.to_provider import Folders, Identity
@@ -50,7 +54,8 @@ TEMPLATES_MOST = 20_000
 LISTED_MOST = 250_000
 """A list without an end must not fill the memory."""
 
-Carried = StartProcess | OpenProvider | StopProcess | ReadDescription | ReadList | ReadSome | SendRequest | SendReturn
+Said = SendRequest | CancelRequest | Forget | SendReturn
+Carried = StartProcess | OpenProvider | StopProcess | ReadDescription | ReadList | ReadSome | Said
 
 
 class ProviderLink:
@@ -105,8 +110,17 @@ class ProviderLink:
                 await self._describe(effect)
             case ReadList() | ReadSome():
                 await self._list(effect)
+            case _:
+                await self._say(effect)
+
+    async def _say(self, effect: Said) -> None:
+        match effect:
             case SendRequest():
                 await self._send_request(effect)
+            case CancelRequest():
+                await self._cancel(effect)
+            case Forget():
+                await self._forget(effect)
             case SendReturn():
                 await self._send_return(effect)
 
@@ -193,6 +207,32 @@ class ProviderLink:
         await self._engine.tell(
             events.RequestAnswered(effect.key, effect.provider, effect.number, effect.request, outcome)
         )
+
+    async def _cancel(self, effect: CancelRequest) -> None:
+        world, moment = self._engine.world(), self._engine.moment().boot_s
+        request = world.requests.get(effect.request) if world is not None else None
+        if world is None or request is None:
+            outcome: events.Report | Refusal | NotWritten | Lost = NotWritten("no longer owed")
+        else:
+            not_after = moment + self._seat.timeout_s("cancel")
+            params = to_provider.cancel_params(request, epoch_of(world, effect.provider), not_after)
+            called = await self._seat.call(effect.number, "cancel", params, owed=effect)
+            outcome = report_of(decoded(WireReport, called, self._told), request.id, request.token)
+        await self._engine.tell(
+            events.CancelAnswered(effect.key, effect.provider, effect.number, effect.request, moment, outcome)
+        )
+
+    async def _forget(self, effect: Forget) -> None:
+        world = self._engine.world()
+        tokens = [world.requests[id].token for id in effect.requests] if world is not None else []
+        params = to_provider.forget_params(tokens, effect.returns)
+        answer = decoded(ForgetResult, await self._seat.call(effect.number, "forget", params, owed=effect), self._told)
+        told = (effect.key, effect.provider, effect.number, effect.requests, effect.returns)
+        if isinstance(answer, ForgetResult):
+            await self._engine.tell(events.ForgetAnswered(*told))
+        else:
+            refusal = not_understood(answer) if isinstance(answer, Unreadable) else answer
+            await self._engine.tell(events.ForgetAnswered(*told, refusal))
 
     async def _ask_requests(self) -> None:
         await trio.lowlevel.checkpoint()

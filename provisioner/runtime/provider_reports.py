@@ -3,7 +3,16 @@ logged and dropped (NT-1)."""
 
 from collections.abc import Iterator, Mapping
 
-from provider_sdk.contract import BadShape, Changed, ErrorData, PingResult, Progress, RequestParams, decode
+from provider_sdk.contract import (
+    BadShape,
+    CancelParams,
+    Changed,
+    ErrorData,
+    PingResult,
+    Progress,
+    RequestParams,
+    decode,
+)
 from provider_sdk.contract import Log as LogNote
 from provider_sdk.contract import Notice as NoticeNote
 from provider_sdk.contract import Report as WireReport
@@ -79,16 +88,22 @@ def _notified(provider: str, number: int, name: str, params: Mapping[str, object
 
 
 def _late(provider: str, number: int, late: peer.LateAnswer) -> Iterator[Event]:
-    if late.call.method != "request" or isinstance(late.answer, ErrorData):
+    if isinstance(late.answer, ErrorData):
         return
-    asked = decode(RequestParams, late.call.params)
+    if late.call.method == "request":
+        asked: RequestParams | CancelParams = decode(RequestParams, late.call.params)
+    elif late.call.method == "cancel":
+        asked = decode(CancelParams, late.call.params)
+    else:
+        return
     kept = salvaged(WireReport, late.answer)
     try:
         report = decode(WireReport, late.answer if kept is None else kept.answer)
     except BadShape:
         return
     if report.token == asked.token:
-        yield events.LateAnswer(provider, number, asked.request_id, from_provider.report(report))
+        said, closes = from_provider.report(report), isinstance(asked, RequestParams)
+        yield events.LateAnswer(provider, number, asked.request_id, said, closes_frame=closes)
 
 
 def _pinged(provider: str, number: int, answer: Mapping[str, object] | ErrorData) -> Iterator[Event]:

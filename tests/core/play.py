@@ -103,7 +103,7 @@ class Play:
 
     def restarted(self) -> "Play":
         """The next daemon on the same facts: nothing that was only observed is known any more."""
-        again = Play.__new__(Play)
+        again = type(self).__new__(type(self))
         again.__dict__.update(self.__dict__)
         again.effects = {}
         again.world = evolve(self.world, seen=Seen())

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from provisioner.core import answers, decide, listing, outcomes, owner, planner, providers
+from provisioner.core import answers, cancelling, decide, listing, outcomes, owner, planner, providers
 from provisioner.core import request as request_life
 from provisioner.core.effects import AskReturn, Effect, SendReturn
-from provisioner.core.events import Listed
+from provisioner.core.events import CancelAnswered, Listed, Report
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import EpochFact, RequestFact
 from provisioner.core.lives import Arc
@@ -127,6 +127,19 @@ def landed_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(engine.Engine, "_recovered", recovered)
 
 
+def asking_is_the_end(patch: pytest.MonkeyPatch) -> None:
+    """Whatever is answered to a cancel is taken for a No to the rest (CN-2 switched off)."""
+    real = cancelling.take_cancelled
+
+    def take(draft: Draft, event: CancelAnswered, *more: Any) -> Draft:
+        said = event.outcome
+        if isinstance(said, Report) and said.outcome == "pending":
+            event = evolve(event, outcome=evolve(said, outcome="not_made"))
+        return real(draft, event, *more)
+
+    patch.setattr(cancelling, "take_cancelled", take)
+
+
 MUTANTS: dict[str, Plant] = {
     "token reused across purchases": token_reused,
     "money released on unknown": money_released_on_unknown,
@@ -144,5 +157,6 @@ MUTANTS: dict[str, Plant] = {
     "frames never close": frames_never_close,
     "returned before it is proven": returned_before_it_is_proven,
     "epoch not written": epoch_stands_still,
+    "asking for an end taken for the end": asking_is_the_end,
     "landed commit forgotten": landed_is_forgotten,
 }

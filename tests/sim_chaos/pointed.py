@@ -34,3 +34,11 @@ def pointed(seed: int, promises: Promises, *strikes: Strike) -> History:
     supplier = Supplier("east", promises, lead_s=5.0, capacity=50, pending_share=0.0, lists_gone=False, price_nanos=10)
     work = (*draw(seed).work, Work(at_s=20.0, cores=2, runs_s=30.0), Work(at_s=70.0, cores=4, runs_s=30.0))
     return History(seed, (supplier,), work, strikes, push_every_s=10.0)
+
+
+def withdrawn(seed: int, *strikes: Strike) -> History:
+    """A history whose purchases take their time, and whose work goes away while they do."""
+    leaving = tuple(Strike(Fault.WORK_WITHDRAWN, "time", at_s=at_s + seed % 7) for at_s in (12.0, 30.0, 75.0, 90.0))
+    history = pointed(seed, BY_TOKEN, *leaving, *strikes)
+    supplier = evolve(history.suppliers[0], pending_share=1.0, capabilities=("cancel", "forget"))
+    return evolve(history, suppliers=(supplier,))

@@ -20,6 +20,7 @@ from tests.sim_chaos.pointed import (
     STATUS_BLIND,
     SWALLOWED,
     pointed,
+    withdrawn,
 )
 
 WITHIN = 12
@@ -44,6 +45,7 @@ POINTED: dict[str, Histories] = {
     "frames never close": lambda seed: pointed(seed, BY_SIGHT, SWALLOWED),
     "returned before it is proven": lambda seed: pointed(seed, BY_TOKEN),
     "epoch not written": lambda seed: pointed(seed, BY_TOKEN, AFTER_SEND),
+    "asking for an end taken for the end": withdrawn,
     "landed commit forgotten": lambda seed: pointed(seed, BY_TOKEN, *LANDED),
 }
 

@@ -11,6 +11,7 @@ from attrs import frozen
 from provisioner.core.events import Moment
 from provisioner.core.model import Kind, Rejected
 from provisioner.core.policy.demand import SourceView, Want, next_turns_boot_s, source_views, wants
+from provisioner.core.policy.ending import ended_early, unneeded_purchases
 from provisioner.core.policy.explain import why_open
 from provisioner.core.policy.netting import Netted, Sheet, net, new_sheet
 from provisioner.core.policy.offers import market
@@ -61,15 +62,18 @@ def plan(world: World, settings: Settings, now: Moment) -> Plan:
         unneeded=frozenset(unneeded),
     )
     drains, ended, leaving = verdicts(court, seen.cases)
+    asked = tuple(sorted(unneeded_purchases(world, netted, sources)))
     turns_at = [*seen.turns_at, *court.turns_at, *(desk.market.turns_at if desk is not None else ())]
+    cancels = tuple(ended_early(world, settings, asked, now, turns_at))
     return Plan(
         purchases=() if desk is None else purchases(desk),
         drops=tuple(_drops(netted, sources)),
+        cancels=cancels,
         drains=tuple(drains),
         reopens=(*reopens, *ended),
         returns=give_backs(world, settings, leaving, now),
         lines=tuple(_statuses(view, desk)),
-        unneeded=unneeded,
+        unneeded=(*unneeded, *asked),
         wake_boot_s=_wake_boot_s(turns_at, next_turns_boot_s(wanted, sources, now), now),
     )
 

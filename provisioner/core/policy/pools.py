@@ -61,10 +61,10 @@ def pool_of(world: World, settings: Settings, alike: list[Case]) -> Pool:
 
 
 def request_pool(settings: Settings, request: RequestFact, now: Moment, turns_at: list[float]) -> Iterator[Pool]:
-    """The part of an open purchase that is not made yet, while it may still be counted on."""
+    """The part of an open purchase that is not made yet, while it may still be counted on: not once it is ended."""
     until_at = _covers_until_at(settings, request)
     units = unmade(request)
-    if not units or not request.shares or until_at <= now.at:
+    if not units or not request.shares or until_at <= now.at or request.cancel_at is not None:
         return
     turns_at.append(until_at)
     terms = request.terms

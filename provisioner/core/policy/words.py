@@ -38,6 +38,14 @@ class Drop:
 
 
 @frozen
+class Cancel:
+    """A purchase that was sent and is to be ended early: no more of it is to be made."""
+
+    request: str
+    reason: Reason
+
+
+@frozen
 class DrainChoice:
     """An instance that is to take no new work."""
 
@@ -71,12 +79,13 @@ class GiveBack:
 class Plan:
     """The outcome of one planner pass; `wake_boot_s` is when time alone would change it.
 
-    `unneeded` names what has not joined and serves no line; whoever folds the pass remembers since when without a
-    break.
+    `unneeded` names what has not joined and serves no line, instances and purchases that were sent; whoever folds the
+    pass remembers since when without a break.
     """
 
     purchases: tuple[Purchase, ...] = ()
     drops: tuple[Drop, ...] = ()
+    cancels: tuple[Cancel, ...] = ()
     drains: tuple[DrainChoice, ...] = ()
     reopens: tuple[ReopenChoice, ...] = ()
     returns: tuple[GiveBack, ...] = ()

@@ -254,6 +254,10 @@ class _Course:
         self.blank_pushes = 1 + int(strike.size * 2)
         return bool(self.source.hosts)
 
+    def withdraw(self, _strike: Strike) -> bool:
+        """Who waits goes away, while things are being bought for them."""
+        return self.source.withdraw()
+
     def reset(self, _strike: Strike) -> bool:
         """The source lost its counter and takes a higher incarnation."""
         self.source.lose_counter()
@@ -333,5 +337,6 @@ _ACTS: dict[Fault, Callable[[_Course, Strike], bool]] = {
     Fault.SOURCE_STALE: _Course.stale,
     Fault.SOURCE_SHRUNK: _Course.shrink,
     Fault.SOURCE_RESET: _Course.reset,
+    Fault.WORK_WITHDRAWN: _Course.withdraw,
     Fault.DAEMON_KILLED: _Course.kill,
 }

@@ -51,6 +51,7 @@ class FarSide:
     orders: dict[str, Order] = field(factory=dict)
     under_way: dict[str, int] = field(factory=dict)
     asked: dict[str, int] = field(factory=dict)
+    given_up: set[str] = field(factory=set)
     wrong: list[str] = field(factory=list)
 
     def make(self, token: str, units: int, now_s: float, delay_s: float) -> Order:
@@ -81,6 +82,12 @@ class FarSide:
         if born > self.asked.get(token, units):
             self.wrong.append(f"{born} things were made under {token}, {self.asked.get(token, units)} were asked for")
         return order
+
+    def give_up(self, token: str, now_s: float) -> None:
+        """Ends an order that was taken and has made nothing yet: it never will."""
+        units = self.under_way.pop(token)
+        self.given_up.add(token)
+        self.orders[token] = Order(token, units, now_s, now_s)
 
     def leave(self, thing: Thing, at_s: float) -> None:
         """Ends a thing at a time, if nothing ended it before."""

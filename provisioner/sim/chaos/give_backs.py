@@ -3,8 +3,8 @@
 It must not know how a frame travels.
 """
 
-from provisioner.core.effects import AskReturn, SendReturn
-from provisioner.core.events import Event, Lost, NotWritten, Refusal, ReturnAnswered, ReturnWords
+from provisioner.core.effects import AskReturn, Forget, SendReturn
+from provisioner.core.events import Event, ForgetAnswered, Lost, NotWritten, Refusal, ReturnAnswered, ReturnWords
 from provisioner.core.model import Problem
 from provisioner.sim.chaos.frames import Call, Frames
 from provisioner.sim.chaos.history import Fault
@@ -37,6 +37,23 @@ def ask(frames: Frames, daemon: Daemon, effect: AskReturn) -> None:
             frames.answer_later(call, 1.0, lambda: make(call, process))
 
     frames.call(daemon, effect, "return status", serve, lambda found: _answered(effect, found, asked=True))
+
+
+def forget(frames: Frames, daemon: Daemon, effect: Forget) -> None:
+    """Tells which final answers are stored for good."""
+    world = daemon.engine.world()
+    tokens = [world.requests[id].token for id in effect.requests] if world is not None else []
+
+    def make() -> None:
+        frames.stage.say(f"{frames.name} may forget {tokens}")
+        frames.behaviour.forget(tokens, frames.stage.now_s())
+
+    def outcome(found: object) -> Event:
+        assert found is None or isinstance(found, Refusal | Lost | NotWritten)  # noqa: S101  nothing else comes of it
+        told = (effect.key, effect.provider, effect.number, effect.requests, effect.returns)
+        return ForgetAnswered(*told, found)
+
+    frames.call(daemon, effect, "forget", lambda call: frames.answer_later(call, 1.0, make), outcome)
 
 
 def _take(frames: Frames, call: Call, effect: SendReturn, process: Process) -> object:

@@ -46,6 +46,7 @@ class Fault(StrEnum):
     SOURCE_STALE = "stale and repeated pushes"
     SOURCE_SHRUNK = "source shows nothing once"
     SOURCE_RESET = "source lost its counter"
+    WORK_WITHDRAWN = "waiting work withdrawn"
     DAEMON_KILLED = "daemon killed at any time"
     CRASH_BEFORE_COMMIT = "crash before commit"
     CRASH_AFTER_COMMIT = "crash after commit"
@@ -97,6 +98,7 @@ AT_TIME: Final = (
     F.SOURCE_STALE,
     F.SOURCE_SHRUNK,
     F.SOURCE_RESET,
+    F.WORK_WITHDRAWN,
     F.DAEMON_KILLED,
 )
 
@@ -160,6 +162,7 @@ class Supplier:
     pending_share: float
     lists_gone: bool
     price_nanos: int
+    capabilities: tuple[str, ...] = ()
 
     def may_stay_unknown(self) -> bool:
         """Whether it has neither token, mark nor lists that could ever settle a lost purchase."""
@@ -196,7 +199,8 @@ class History:
                 f"  provider {s.name}: tokens {p.token_replay}, marks {p.mark_kept}, lists {p.list_covers}"
                 f" (delay {p.list_delay_s} s), late effect {p.late_effect_s} s, {p.in_flight} in flight,"
                 f" returns {'observed' if p.return_observed else 'said'}, unknown ends {p.unknown_ends_s},"
-                f" not found is gone after {p.not_found_gone_after_s}, lead {s.lead_s:.1f} s, capacity {s.capacity}"
+                f" not found is gone after {p.not_found_gone_after_s}, lead {s.lead_s:.1f} s, capacity {s.capacity},"
+                f" can {' and '.join(s.capabilities) or 'nothing more'}"
             )
         found += [f"  work at {w.at_s:.1f} s: {w.cores} cores for {w.runs_s:.0f} s" for w in self.work]
         return found + [f"  strike: {s.sentence()}" for s in self.strikes]
@@ -205,13 +209,14 @@ class History:
 def draw(seed: int) -> History:
     """The history of this seed."""
     rng = random.Random(f"history/{seed}")
-    suppliers = tuple(_supplier(rng, name) for name in ("east", "west")[: rng.choice((1, 1, 2))])
+    suppliers = tuple(_supplier(rng, seed, name) for name in ("east", "west")[: rng.choice((1, 1, 2))])
     work = tuple(_work(rng) for _ in range(rng.randint(1, 6)))
     strikes = tuple(_strike(rng) for _ in range(rng.randint(1, 7)))
     return History(seed, suppliers, work, strikes, push_every_s=rng.choice((10.0, 15.0, 20.0)))
 
 
-def _supplier(rng: random.Random, name: str) -> Supplier:
+def _supplier(rng: random.Random, seed: int, name: str) -> Supplier:
+    also = random.Random(f"capabilities/{seed}/{name}")
     replay = rng.choice(("exact", "exact", "at_most_once", "none"))
     sees = rng.random() < 0.7
     promises = Promises(
@@ -236,6 +241,7 @@ def _supplier(rng: random.Random, name: str) -> Supplier:
         pending_share=rng.choice((0.0, 0.5)) if replay == "exact" else 0.0,
         lists_gone=rng.random() < 0.5,
         price_nanos=rng.choice((1_000_000_000, 1_300_000_000)),
+        capabilities=tuple(c for c in ("cancel", "forget") if also.random() < 0.6),
     )
 
 

@@ -6,7 +6,9 @@ It stands for the provider link by its promise: every effect begun has exactly o
 from provisioner.core.effects import (
     AskRequest,
     AskReturn,
+    CancelRequest,
     Effect,
+    Forget,
     OpenProvider,
     ReadDescription,
     ReadList,
@@ -34,10 +36,20 @@ def begin(frames: Frames, daemon: Daemon, effect: Effect) -> None:
             purchases.send(frames, daemon, effect)
         case AskRequest():
             purchases.ask(frames, daemon, effect)
+        case CancelRequest():
+            purchases.cancel(frames, daemon, effect)
+        case SendReturn() | AskReturn() | Forget():
+            _end(frames, daemon, effect)
+
+
+def _end(frames: Frames, daemon: Daemon, effect: SendReturn | AskReturn | Forget) -> None:
+    match effect:
         case SendReturn():
             give_backs.send(frames, daemon, effect)
         case AskReturn():
             give_backs.ask(frames, daemon, effect)
+        case Forget():
+            give_backs.forget(frames, daemon, effect)
 
 
 def _read(frames: Frames, daemon: Daemon, effect: OpenProvider | ReadDescription | ReadList | ReadSome) -> None:

@@ -3,6 +3,8 @@
 It speaks the core's words instead of frames. It must not know what befalls the frames that carry them, nor when.
 """
 
+from collections.abc import Sequence
+
 from attrs import define, field
 
 from provisioner.core.events import ItemWord, Listed, Report, ReturnWords, SeenInstance, SeenMark
@@ -90,6 +92,22 @@ class Behaviour:
         report = self._report(request, made, now_s, is_final=True)
         process.told[request.token] = report
         return report
+
+    def cancel(self, request: RequestFact, process: Process, now_s: float, *, heeds: bool) -> Report:
+        """What it says when asked to make no more (contract v2, CN-1 to CN-3)."""
+        token = request.token
+        if token in self.far.under_way:
+            if not heeds:
+                return Report(request.id, token, "pending", poll_after_s=2)
+            self.far.give_up(token, now_s)
+        return self.status(request, process, now_s)
+
+    def forget(self, tokens: Sequence[str], now_s: float) -> None:
+        """It drops its records: a fault of the daemon if a thing under such a token still costs money."""
+        for token in tokens:
+            living = [t.id for t in self.far.things.values() if t.token == token and t.lives(now_s)]
+            if living:
+                self.far.wrong.append(f"{token} was to be forgotten while {living} live under it")
 
     def status(self, request: RequestFact, process: Process, now_s: float) -> Report:
         """What it finds for a token (contract v2, the table below `request_status`)."""

@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from provisioner.core.effects import AskRequest, SendRequest
+from provisioner.core.effects import AskRequest, CancelRequest, SendRequest
 from provisioner.core.events import (
+    CancelAnswered,
     Event,
     LateAnswer,
     Lost,
@@ -22,6 +23,8 @@ from provisioner.sim.chaos.stage import Daemon
 
 CLASSES = ("no_capacity", "quota", "transient", "internal", "price", "auth", "bad_request")
 PAUSE_MOST_S = 20.0
+HEEDED_SHARE = 0.6
+"""How often a far side gives up what it was still working on when it is asked to."""
 
 
 def ask(frames: Frames, daemon: Daemon, effect: AskRequest) -> None:
@@ -36,6 +39,25 @@ def ask(frames: Frames, daemon: Daemon, effect: AskRequest) -> None:
     def outcome(found: object) -> Event:
         assert isinstance(found, Report | Refusal | Lost | NotWritten)  # noqa: S101  nothing else comes of asking
         return RequestAsked(effect.key, effect.provider, effect.number, effect.request, asked_s, found)
+
+    frames.call(daemon, effect, "status", lambda call: frames.answer_later(call, 1.5, lambda: make(call)), outcome)
+
+
+def cancel(frames: Frames, daemon: Daemon, effect: CancelRequest) -> None:
+    """Asks for the end of a purchase; what befalls questions about it befalls this one too."""
+    request, asked_s = _fact(daemon, effect.request), frames.stage.now_s()
+
+    def make(call: Call) -> Report:
+        if call.process is None:
+            return Report(request.id, request.token, "unknown")
+        heeds = frames.stage.rng(call.name, "cancel").random() < HEEDED_SHARE
+        report = frames.behaviour.cancel(request, call.process, frames.stage.now_s(), heeds=heeds)
+        frames.stage.say(f"{frames.name} is to make no more under {request.token}: {report.outcome}")
+        return report
+
+    def outcome(found: object) -> Event:
+        assert isinstance(found, Report | Refusal | Lost | NotWritten)  # noqa: S101  nothing else comes of asking
+        return CancelAnswered(effect.key, effect.provider, effect.number, effect.request, asked_s, found)
 
     frames.call(daemon, effect, "status", lambda call: frames.answer_later(call, 1.5, lambda: make(call)), outcome)
 
@@ -114,7 +136,7 @@ class _Purchase:
         request = self._request
         self._behaviour.far.under_way[request.token] = request.units
         process.working_on.discard(request.token)
-        self._stage.after(rng.uniform(2.5, 30.0), partial(self._take_effect, "in its own time"))
+        self._stage.after(rng.uniform(2.5, 75.0), partial(self._take_effect, "in its own time"))
         pending = Report(request.id, request.token, "pending", poll_after_s=3)
         self._frames.answer_later(call, 2.0, lambda: pending)
 
@@ -127,6 +149,8 @@ class _Purchase:
 
     def _take_effect(self, how: str) -> None:
         call, request = self._call, self._request
+        if request.token in self._behaviour.far.given_up:
+            return
         rng = self._stage.rng(call.name, "visible")
         delay_s = rng.uniform(0.0, float(self._behaviour.far.supplier.promises.list_delay_s) * 0.95)
         most = request.units // 2 if self._frames.strikes(call, Fault.SHORT) else None

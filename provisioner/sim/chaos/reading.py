@@ -21,7 +21,15 @@ def open_provider(frames: Frames, daemon: Daemon, effect: OpenProvider) -> None:
     """The handshake."""
     promises = frames.behaviour.far.supplier.promises
     opened = ProviderOpened(
-        effect.key, effect.provider, effect.number, "chaos", "1", ("host",), (), promises, "0123456789abcdef"
+        effect.key,
+        effect.provider,
+        effect.number,
+        "chaos",
+        "1",
+        ("host",),
+        frames.behaviour.far.supplier.capabilities,
+        promises,
+        "0123456789abcdef",
     )
 
     def serve(call: Call) -> None:

@@ -105,6 +105,11 @@ class Source:
         for host in self.hosts.values():
             host.ends_s = []
 
+    def withdraw(self) -> bool:
+        """Who waits goes away; whether anybody did."""
+        was, self.waiting = self.waiting, []
+        return bool(was)
+
     def wants_nothing(self) -> bool:
         """Whether nothing waits, runs or will come."""
         return not self.work and not self.waiting and not any(h.ends_s for h in self.hosts.values())

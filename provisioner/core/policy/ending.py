@@ -1,0 +1,40 @@
+"""Which purchases that were sent are to be ended early: those of which no line has needed a unit for a while.
+
+It must not know how a purchase is ended, nor judge what has been made of it already.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from provisioner.core.capabilities import CANCEL, can
+from provisioner.core.events import Moment
+from provisioner.core.facts import WishKind
+from provisioner.core.policy.demand import SourceView
+from provisioner.core.policy.netting import Netted
+from provisioner.core.policy.standing import Phase
+from provisioner.core.policy.words import Cancel
+from provisioner.core.reasons import Reason, Why
+from provisioner.core.settings import Settings
+from provisioner.core.world import World
+
+
+def unneeded_purchases(world: World, netted: Iterable[Netted], sources: dict[str, SourceView]) -> Iterator[str]:
+    """Sent purchases that answer no line any more and could be ended; of a silent source nothing is concluded."""
+    for one in netted:
+        pool = one.pool
+        if pool.phase is Phase.ASKED and one.used == 0 and sources[pool.source].buys:
+            yield from (id for id in pool.members if can(world, world.open_requests[id].provider, CANCEL))
+
+
+def ended_early(
+    world: World, settings: Settings, unneeded: Iterable[str], now: Moment, turns_at: list[float]
+) -> Iterator[Cancel]:
+    """Those unneeded for `policy.shrink_delay` without a break; `turns_at` gets when (epoch) the others will be."""
+    for id in unneeded:
+        if f"{WishKind.CANCEL}.{id}" in world.wishes:
+            continue
+        since_boot_s = world.seen.unneeded_since.get(id, now.boot_s)
+        due_at = now.at - (now.boot_s - since_boot_s) + settings.policy.shrink_delay_s
+        if due_at <= now.at:
+            yield Cancel(id, Reason(Why.UNNEEDED))
+        else:
+            turns_at.append(due_at)
