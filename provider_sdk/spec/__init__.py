@@ -1,1 +1,1 @@
-"""The contract as it is published, made from the schemas and the types."""
+"""The contract as it is published, an OpenRPC document and a page, made from the schemas, the types and prose."""

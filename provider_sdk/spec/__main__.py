@@ -1,10 +1,10 @@
-"""Writes the OpenRPC document of the contract: `python -m provider_sdk.spec [ROOT]`."""
+"""Writes the OpenRPC document and the page of the contract: `python -m provider_sdk.spec [ROOT]`."""
 
 import json
 import sys
 from pathlib import Path
 
-from provider_sdk.spec import openrpc
+from provider_sdk.spec import openrpc, page
 from provider_sdk.spec.sources import ROOT, read
 
 
@@ -13,6 +13,7 @@ def pages(root: Path = ROOT) -> dict[str, str]:
     sources = read(root)
     return {
         "schemas/provider/v2/openrpc.json": json.dumps(openrpc.document(sources), indent=1, ensure_ascii=False) + "\n",
+        page.PAGE: page.render(sources),
     }
 
 

@@ -1,4 +1,4 @@
-"""What the published contract is made from: the schemas, their examples and the list of clauses.
+"""What the published contract is made from: the schemas, their examples, the prose and the list of clauses.
 
 Alone responsible for reading these files, which stand in `schemas` beside the package. Knows nothing of what is made
 from them.
@@ -19,10 +19,11 @@ Json = dict[str, Any]
 
 @frozen
 class Sources:
-    """Schemas and good examples by name (without folder and ending), and the clauses' ids in order."""
+    """Schemas and good examples by name (without folder and ending), the prose, and the clauses' ids in order."""
 
     schemas: Mapping[str, Json]
     good: Mapping[str, Any]
+    prose: str
     version: str
     clauses: tuple[str, ...]
 
@@ -34,6 +35,7 @@ def read(root: Path = ROOT) -> Sources:
     return Sources(
         schemas={path.name.removesuffix(SUFFIX): _json(path) for path in sorted((folder / "v2").glob("*" + SUFFIX))},
         good={path.stem: _json(path) for path in sorted((folder / "v2" / "examples" / "good").glob("*.json"))},
+        prose=(folder / "v2" / "contract.md").read_text(encoding="utf-8"),
         version=listed["contract"],
         clauses=tuple(each["id"] for each in listed["requirements"]),
     )
