@@ -16,6 +16,7 @@ from attrs import frozen
 
 from provider_sdk.handshake import EXIT_CRASH
 from provider_sdk.log import Form
+from provider_sdk.pipes import input_stream, output_stream
 from provider_sdk.provider import Provider
 from provider_sdk.session import Session
 from provider_sdk.stages import Ending
@@ -77,8 +78,8 @@ def serve(provider: Provider, wiring: Wiring = PLAIN) -> int:
 
 
 async def _serve(provider: Provider, wiring: Wiring, claimed: Claimed, reaper: Reaper) -> int:
-    send = wiring.output(trio.lowlevel.FdStream(claimed.output))
-    receive = wiring.input(trio.lowlevel.FdStream(claimed.input))
+    send = wiring.output(output_stream(claimed.output))
+    receive = wiring.input(input_stream(claimed.input))
 
     def arm(ending: Ending, code: int) -> None:
         reaper.end_within(EXIT_WITHIN_S if ending.lets_calls_finish else EXIT_NOW_WITHIN_S, code)

@@ -5,7 +5,8 @@ Knows calls by id and the one nursery they live in; must not know descriptors, s
 
 import secrets
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import trio
@@ -29,6 +30,7 @@ from provider_sdk.contract.messages import CancelCall, ShutdownParams, ShutdownR
 from provider_sdk.contract.words import ErrorClass, Mode, Outcome
 from provider_sdk.dispatch import Dispatcher, Method, Params
 from provider_sdk.errors import ContractError, StateError
+from provider_sdk.first_step import FirstStep
 from provider_sdk.handshake import EXIT_ORDERLY, Greeting, exit_code_after, greet
 from provider_sdk.hints import send_hints
 from provider_sdk.lifespan import OPEN_S, HeldOpen
@@ -47,6 +49,8 @@ LEAVE_S = 1.0
 OPEN_TASKS = 4_096
 """Frames being worked on or answered at once; beyond it reading pauses until one is done."""
 JUNK_LOGGED = 20
+
+Work = Coroutine[Any, Any, None]
 
 
 @frozen
@@ -89,7 +93,9 @@ class Session:
         self._calls: dict[int, _Call] = {}
         self._tasks = 0
         self._task_ended = trio.Event()
+        self._read: deque[Frame | Junk | Oversize] = deque()
         self._reading = trio.CancelScope()
+        self._read_over = trio.Event()
         self._ending: Ending | None = None
         self._exit_code = EXIT_ORDERLY
         self._junk = 0
@@ -102,7 +108,8 @@ class Session:
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(lambda: send_hints(self._notifier, self._writer, soon=self._soon, log=self._log))
-            await self._read(receive)
+            self._go_on_reading(receive, FrameReader(DAEMON_FRAME_BYTES))
+            await self._read_over.wait()
             await self._wind_up()
             await self._leave_lifespan()
             nursery.cancel_scope.cancel()
@@ -134,36 +141,66 @@ class Session:
 
     # Reading.
 
-    async def _read(self, receive: trio.abc.ReceiveStream) -> None:
-        reader = FrameReader(DAEMON_FRAME_BYTES)
-        with self._reading:
-            while data := await _receive(receive):
-                for found in reader.feed(data):
-                    await self._take(found)
+    def _go_on_reading(self, receive: trio.abc.ReceiveStream, reader: FrameReader) -> None:
+        # Each reader has a scope of its own: the last one's may be around a call by now.
+        self._reading = scope = trio.CancelScope()
+        if self._nursery is not None:
+            self._nursery.start_soon(self._read_on, receive, reader, scope)
+
+    async def _read_on(self, receive: trio.abc.ReceiveStream, reader: FrameReader, scope: trio.CancelScope) -> None:
+        """Read until the end, or until a call that came has to wait: this task is the call's then, another reads on."""
+        if self._ending is not None:
+            scope.cancel()
+        with scope:
+            while True:
+                while self._read:
+                    if not await self._take(self._read.popleft(), lambda: self._go_on_reading(receive, reader)):
+                        return
+                data = await _receive(receive)
+                if not data:
+                    break
+                self._read.extend(reader.feed(data))
         for cut in reader.end():
             self._log(f"provider: {cut.reason}")
         self.end(Ending.INPUT_ENDED)
+        self._read_over.set()
 
-    async def _take(self, found: Frame | Junk | Oversize) -> None:
+    async def _take(self, found: Frame | Junk | Oversize, read_on: Callable[[], None]) -> bool:
+        """Take what came; False if it had to wait, and `read_on` was called meanwhile."""
         while self._tasks >= OPEN_TASKS:
             await self._task_ended.wait()
         match found:
+            case Frame(obj):
+                work = self._take_message(obj)
+                return work is None or await self._here(work, read_on)
             case Junk(excerpt, reason):
                 self._note_junk(f"skipped a line that is no message ({reason}): {excerpt!r}")
             case Oversize(size):
                 self._note_junk(f"skipped a line over the limit, {size} bytes so far")
-            case Frame(obj):
-                self._take_message(obj)
+        return True
+
+    async def _here(self, work: Work, read_on: Callable[[], None]) -> bool:
+        waited = False
+
+        def on_wait() -> None:
+            nonlocal waited
+            waited = True
+            read_on()
+
+        self._tasks += 1
+        await FirstStep(self._counted(work), on_wait)
+        return not waited
 
     def _note_junk(self, text: str) -> None:
         self._junk += 1
         if self._junk <= JUNK_LOGGED or self._junk % 1_000 == 0:
             self._log(f"provider: {text} (number {self._junk})")
 
-    def _take_message(self, obj: Mapping[str, object]) -> None:
+    def _take_message(self, obj: Mapping[str, object]) -> Work | None:
+        """The work that a message is, to be done by who took it; None if there is none, or none yet."""
         match classify(obj):
             case Request() as request:
-                self._take_request(request)
+                return self._take_request(request)
             case Notification(method, params):
                 self._take_notification(method, params)
             case Malformed(reason, call_id, answer_due):
@@ -173,21 +210,21 @@ class Session:
             case Answer(call_id) | ErrorAnswer(call_id):
                 # We ask nothing, so nothing is answered; an answer to an answer would never end.
                 self._note_junk(f"skipped an answer to a question never asked ({call_id})")
+        return None
 
-    def _take_request(self, request: Request) -> None:
+    def _take_request(self, request: Request) -> Work | None:
         refused = refusal(self._stage, request.method)
         if refused is not None:
             self._refuse(request.id, refused)
-        elif self._served is None:
+            return None
+        if self._served is None:
             self._stage = Stage.GREETING
-            self._start(self._greet, request)
-        elif request.method == "shutdown":
+            return self._greet(request)
+        if request.method in self._served.methods:
+            return self._admit(request)
+        if request.method == "shutdown":
             self._stage = Stage.STOPPING
-            self._start(self._answer, request)
-        elif request.method in self._served.methods:
-            self._admit(request)
-        else:
-            self._start(self._answer, request)  # ping, which never waits, and unknown names
+        return self._answer(request)  # shutdown; ping, which never waits; and unknown names
 
     def _take_notification(self, method: str, params: Params) -> None:
         if method == "exit":
@@ -198,18 +235,18 @@ class Session:
 
     # Calls.
 
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: Request) -> Work | None:
         not_made = Outcome.NOT_MADE if request.method == "request" else None
         if request.id in self._calls:
             self._refuse(request.id, ContractError(ErrorClass.BAD_MESSAGE, "this id is in use"))
-        elif not self._admission.has_room():
+            return None
+        if not self._admission.has_room():
             detail = "too many calls wait here"
             self._refuse(request.id, ContractError(ErrorClass.THROTTLED, detail, outcome=not_made, retry_after_s=1))
-        else:
-            keys = frozenset[str]() if self._provider.serialises_itself else keys_of(request.method, request.params)
-            self._calls[request.id] = _Call(request, trio.CancelScope())
-            if self._admission.enter(Ticket(request.id, keys)):
-                self._start(self._run_call, request)
+            return None
+        keys = frozenset[str]() if self._provider.serialises_itself else keys_of(request.method, request.params)
+        self._calls[request.id] = _Call(request, trio.CancelScope())
+        return self._run_call(request) if self._admission.enter(Ticket(request.id, keys)) else None
 
     async def _run_call(self, request: Request) -> None:
         answer = await self._answer_within(self._calls[request.id].scope, request)
@@ -220,7 +257,7 @@ class Session:
 
     def _begin(self, call_ids: list[int]) -> None:
         for call_id in call_ids:
-            self._start(self._run_call, self._calls[call_id].request)
+            self._start(self._run_call(self._calls[call_id].request))
 
     async def _answer_within(self, scope: trio.CancelScope, request: Request) -> dict[str, Any]:
         with scope:
@@ -254,16 +291,16 @@ class Session:
         await self._writer.write(self._writer.encode_answer(request.id, request.method, answer))
 
     def _refuse(self, call_id: int, refused: ContractError) -> None:
-        self._start(self._writer.write, self._writer.encode(error_object(call_id, write_error(refused))))
+        self._start(self._writer.write(self._writer.encode(error_object(call_id, write_error(refused)))))
 
-    def _start(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+    def _start(self, work: Work) -> None:
         if self._nursery is not None:
             self._tasks += 1
-            self._nursery.start_soon(self._counted, work, *args)
+            self._nursery.start_soon(self._counted, work)
 
-    async def _counted(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+    async def _counted(self, work: Work) -> None:
         try:
-            await work(*args)
+            await work
         finally:
             self._tasks -= 1
             ended, self._task_ended = self._task_ended, trio.Event()

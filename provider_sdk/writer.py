@@ -61,9 +61,14 @@ class FrameWriter:
         """Write one whole frame in turn; a cancelled write leaves a part, so only the end of the process may cancel."""
         if self.broken:
             return
-        async with self._turn:
-            try:
-                await self._stream.send_all(content)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                self.broken = True
-                self._log("provider: nobody reads the answers any more")
+        try:
+            self._turn.acquire_nowait()
+        except trio.WouldBlock:
+            await self._turn.acquire()
+        try:
+            await self._stream.send_all(content)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            self.broken = True
+            self._log("provider: nobody reads the answers any more")
+        finally:
+            self._turn.release()

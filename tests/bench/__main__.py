@@ -16,8 +16,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench import commit_rate, demand_latency, restart_time
-from tests.bench.measure import Bench, Effort, Measured
+from tests.bench import (
+    call_cost,
+    commit_rate,
+    demand_latency,
+    idle_providers,
+    list_decode,
+    mcp_peer,
+    restart_time,
+    spawn_time,
+)
+from tests.bench.measure import Bench, Effort, Measured, Result, Skipped
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHES: tuple[Bench, ...] = (
@@ -25,6 +34,11 @@ BENCHES: tuple[Bench, ...] = (
     demand_latency.IN_PROCESS,
     demand_latency.WITH_PROCESS,
     restart_time.BENCH,
+    *call_cost.BENCHES,
+    mcp_peer.BENCH,
+    idle_providers.BENCH,
+    spawn_time.BENCH,
+    *list_decode.BENCHES,
 )
 
 
@@ -36,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write(f"No row is called {' or '.join(asked.only)}. The rows: {', '.join(_names())}.\n")
         return 2
     asked.folder.mkdir(parents=True, exist_ok=True)
-    results: list[Measured] = []
+    results: list[Result] = []
     for bench, names in chosen:
         sys.stderr.write(f"measuring {', '.join(sorted(names))}\n")
         folder = Path(tempfile.mkdtemp(prefix="bench-", dir=asked.folder))
@@ -78,17 +92,30 @@ def _chosen(bench: Bench, patterns: Sequence[str]) -> set[str]:
     return {name for name in names if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)}
 
 
-def _table(results: Sequence[Measured]) -> list[str]:
-    width = max(len(measured.row.name) for measured in results)
-    lines = [f"{'row':<{width}}  {'value':>8}  {'goal':>8}  {'':<6}  {'n':>7}  medians"]
-    for measured in results:
-        row, sign = measured.row, "≤" if measured.row.better == "lower" else "≥"
-        verdict = "met" if row.is_met_by(measured.value) else "MISSED"
-        value, goal = f"{measured.value:.3g}", f"{sign} {row.goal:g}"
-        lines.append(f"{row.name:<{width}}  {value:>8}  {goal:>8}  {verdict:<6}  {measured.n:>7}  {measured.detail}")
-    missed = sum(1 for measured in results if not measured.row.is_met_by(measured.value))
-    lines.append(f"{len(results) - missed} of {len(results)} goals met, on Python {platform.python_version()}.")
+def _table(results: Sequence[Result]) -> list[str]:
+    width = max(len(result.row.name) for result in results)
+    lines = [f"{'row':<{width}}  {'value':>8}  {'goal':>8}  {'':<7}  {'n':>7}  medians"]
+    lines += [_line(result, width) for result in results]
+    verdicts = [_verdict(result) for result in results if result.row.goal is not None]
+    lines.append(f"{verdicts.count('met')} of {len(verdicts)} goals met, on Python {platform.python_version()}.")
     return lines
+
+
+def _line(result: Result, width: int) -> str:
+    row, sign = result.row, "≤" if result.row.better == "lower" else "≥"
+    goal = "" if row.goal is None else f"{sign} {row.goal:g}"
+    value, n, detail = ("", "", result.why) if isinstance(result, Skipped) else _figures(result)
+    return f"{row.name:<{width}}  {value:>8}  {goal:>8}  {_verdict(result):<7}  {n:>7}  {detail}"
+
+
+def _figures(measured: Measured) -> tuple[str, str, str]:
+    return f"{measured.value:.3g}", str(measured.n), measured.detail
+
+
+def _verdict(result: Result) -> str:
+    if isinstance(result, Skipped):
+        return "skipped"
+    return {True: "met", False: "MISSED", None: ""}[result.row.is_met_by(result.value)]
 
 
 if __name__ == "__main__":

@@ -18,14 +18,16 @@ Better = Literal["lower", "higher"]
 
 @frozen
 class Row:
-    """One figure that is reported, and the goal it is held to."""
+    """One figure that is reported, and the goal it is held to; None: it only informs."""
 
     name: str
-    goal: float
+    goal: float | None
     better: Better
 
-    def is_met_by(self, value: float) -> bool:
-        """Whether the value is at least as good as the goal."""
+    def is_met_by(self, value: float) -> bool | None:
+        """Whether the value is at least as good as the goal; None without a goal."""
+        if self.goal is None:
+            return None
         return value <= self.goal if self.better == "lower" else value >= self.goal
 
 
@@ -66,11 +68,35 @@ class Measured:
 
 
 @frozen
+class Skipped:
+    """A row that could not be measured here; `why` says what to do about it."""
+
+    row: Row
+    why: str
+
+    def as_json(self) -> dict[str, object]:
+        """The entry in bench.json: without a value."""
+        row = self.row
+        return {
+            "name": row.name,
+            "value": None,
+            "goal": row.goal,
+            "better": row.better,
+            "met": None,
+            "n": 0,
+            "skipped": self.why,
+        }
+
+
+Result = Measured | Skipped
+
+
+@frozen
 class Bench:
     """Rows that are measured together, in a folder on the disk that is measured."""
 
     rows: tuple[Row, ...]
-    measure: Callable[[Path, Effort], list[Measured]]
+    measure: Callable[[Path, Effort], Sequence[Result]]
 
 
 def median_ratio(subject: Sequence[float], floor: Sequence[float]) -> float:
