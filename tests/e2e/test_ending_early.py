@@ -1,4 +1,4 @@
-"""A purchase that takes its time and is not wanted any more is ended before it costs anything, also across a kill -9."""
+"""A purchase that takes its time and is not wanted any more is ended before it costs anything, also over a kill -9."""
 
 from tests.e2e.accounts import check_accounts
 from tests.e2e.clouds import SOURCE, cloud, settings
