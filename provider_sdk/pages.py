@@ -219,7 +219,9 @@ class DescribePages:
             items = tuple(template for template in told.templates if template not in base.templates)
             names = {template.template for template in told.templates}
             removed = tuple(old.template for old in base.templates if old.template not in names)
-            rest = _DescribeRest(revision, told.limits, params.known, removed)
+            # In a change, no limits means that they are as they were: that there are none any more has to be said.
+            limits = () if told.limits is None and base.limits else told.limits
+            rest = _DescribeRest(revision, limits, params.known, removed)
         name = self._shelf.put(items, rest) if len(items) > self._fitting(items[:PAGE_TEMPLATES]) else ""
         return self._page(name, 0, items, rest)
 

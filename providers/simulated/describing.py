@@ -1,10 +1,7 @@
-"""Puts what is for sale into the contract's words: templates, shared limits, revisions.
+"""Puts what is for sale into the contract's words: templates and shared limits.
 
 Pure. Decides nothing about purchases and reads no books.
 """
-
-from collections.abc import Sequence
-from hashlib import sha256
 
 from provider_sdk.contract.money import nanos_to_amount
 from provider_sdk.contract.types import (
@@ -70,11 +67,6 @@ def limits_of(config: Config, machines_held: int) -> tuple[Limit, ...] | None:
     if not _states_machines(config.stock) or config.stock.machines is None:
         return None
     return (Limit(MACHINES, config.stock.machines, "machines in this cloud", machines_held),)
-
-
-def revision_of(templates: Sequence[Template], limits: tuple[Limit, ...] | None) -> str:
-    """Name this description: equal contents have equal names."""
-    return sha256(repr((templates, limits)).encode()).hexdigest()[:32]
 
 
 def _states_machines(stock: Stock) -> bool:

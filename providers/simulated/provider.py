@@ -27,16 +27,17 @@ from provider_sdk.contract.messages import (
 )
 from provider_sdk.contract.types import Problem, Report
 from provider_sdk.contract.words import Capability, ErrorClass, Health, Kind
+from provider_sdk.pages import DescribePages
 from provider_sdk.provider import Call, Opened, Provider, ProviderInfo, Start
 from providers.simulated import givebacks, listing, purchases
-from providers.simulated.describing import limits_of, revision_of, template_of
+from providers.simulated.describing import limits_of, template_of
 from providers.simulated.faults import Rule
 from providers.simulated.messages import error_of
 from providers.simulated.plan import Shortfall
 from providers.simulated.pulse import Pulse
 from providers.simulated.site import Clock, Site, open_site, promises_of
 
-_CAPABILITIES = (Capability.CANCEL, Capability.FORGET, Capability.LIST_STATE)
+_CAPABILITIES = (Capability.CANCEL, Capability.FORGET, Capability.DESCRIBE_DELTA, Capability.LIST_STATE)
 
 
 class SimulatedProvider(Provider):
@@ -50,7 +51,7 @@ class SimulatedProvider(Provider):
         """Tell the time by `now_ms` (milliseconds of the epoch); one that does not watch says nothing of itself."""
         self._now_ms = Clock().now_ms if now_ms is None else now_ms
         self._watches = watches
-        self._opened: tuple[Site, Pulse] | None = None
+        self._opened: tuple[Site, Pulse, DescribePages] | None = None
 
     @property
     def site(self) -> Site:
@@ -61,7 +62,7 @@ class SimulatedProvider(Provider):
         """Read the configuration and open the cloud's books."""
         site = open_site(start, self._now_ms)
         pulse = Pulse(site)
-        self._opened = (site, pulse)
+        self._opened = (site, pulse, DescribePages(site.frame_bytes, delta=True))
         if self._watches and start.mode == "serve":
             pulse.begin()
         return Opened(
@@ -70,16 +71,15 @@ class SimulatedProvider(Provider):
         )
 
     def describe(self, params: DescribeParams) -> DescribeResult:
-        """Describe all templates; 20,000 would need pages, a price table here has some hundreds."""
+        """Describe all templates, or what has changed since a revision that is still remembered."""
         self._struck("describe")
+        later = self._parts[2].go_on(params)
+        if later is not None:
+            return later
         config = self.site.config
         machines, held = self.site.cloud.held_units(self.site.now_ms())
         templates = tuple(template_of(offer, config, held.get(name, 0)) for name, offer in config.offers.items())
-        limits = limits_of(config, machines)
-        revision = revision_of(templates, limits)
-        if params.known == revision:
-            return DescribeResult(revision, base=revision)
-        return DescribeResult(revision, templates, limits=limits)
+        return self._parts[2].answer(params, templates, limits_of(config, machines))
 
     def request(self, params: RequestParams, call: Call) -> Report:
         """Buy once for a token."""
@@ -140,7 +140,7 @@ class SimulatedProvider(Provider):
     def close(self) -> None:
         """Let go of the books."""
         if self._opened is not None:
-            site, pulse = self._opened
+            site, pulse, _ = self._opened
             pulse.end()
             site.cloud.close()
 
@@ -149,7 +149,7 @@ class SimulatedProvider(Provider):
         return self._parts[1]
 
     @property
-    def _parts(self) -> tuple[Site, Pulse]:
+    def _parts(self) -> tuple[Site, Pulse, DescribePages]:
         if self._opened is None:
             raise RuntimeError("no call comes before open")
         return self._opened

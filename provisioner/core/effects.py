@@ -52,11 +52,12 @@ class StopProcess:
 
 @frozen
 class ReadDescription:
-    """Ask the provider to describe itself."""
+    """Ask the provider to describe itself; with `known` only for what has changed since that revision."""
 
     key: EffectKey
     provider: str
     number: int
+    known: str | None = None
 
 
 @frozen

@@ -30,7 +30,7 @@ from provisioner.core.giveback import ReturnState
 from provisioner.core.model import Carrier
 from provisioner.core.owner import boot_read_at, may_buy, may_resend, waits_until_boot_s
 from provisioner.core.process import ProcessState
-from provisioner.core.providers import ALIVE, epoch_of, view_of
+from provisioner.core.providers import ALIVE, DESCRIBE_DELTA, epoch_of, has_capability, view_of
 from provisioner.core.request import ASKED, RequestState
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id
@@ -213,12 +213,17 @@ def _of_process(world: World, provider: str, now: Moment) -> Owed:
             return Owed((StopProcess(key, provider, view.number, view.last_end),) if view.is_running else ())
 
 
+def _known(world: World, provider: str, view: ProcessView) -> str | None:
+    """The revision since which changes are asked for; None where the whole description is."""
+    return (view.delta_from or None) if has_capability(world, provider, DESCRIBE_DELTA) else None
+
+
 def _reads(world: World, provider: str, view: ProcessView, now: Moment) -> Owed:
     found = _Sum()
     lists = world.seen.lists.get(provider, ListView())
     if now.boot_s >= view.describe_after_boot_s:
         key = EffectKey("read_description", provider, provider, view.number, 0)
-        found.effects.append(ReadDescription(key, provider, view.number))
+        found.effects.append(ReadDescription(key, provider, view.number, _known(world, provider, view)))
     else:
         found.wakes.append(view.describe_after_boot_s)
     if now.boot_s >= lists.next_boot_s:

@@ -43,6 +43,7 @@ WANTED_MOST = 10_000
 """Things named in hints that wait to be read; where it would be more, the whole list is read."""
 FAULTY_EXIT = 78
 FAULTY_CLASSES = frozenset({"version", "config"})
+DESCRIBE_DELTA = "describe.delta"
 ALIVE = (ProcessState.READY, ProcessState.DEGRADED)
 
 _T = ProcessTrigger
@@ -62,6 +63,12 @@ def is_present(world: World, provider: str, number: int) -> bool:
 def epoch_of(world: World, provider: str) -> int:
     """The epoch under which this daemon acts for the provider; 0 if it does not."""
     return world.seen.epochs.get(provider_lease(provider), 0)
+
+
+def has_capability(world: World, provider: str, capability: str) -> bool:
+    """Whether the provider named this capability in its handshake; nothing that needs one is sent without (GR-3)."""
+    description = world.descriptions.get(provider)
+    return description is not None and capability in description.capabilities
 
 
 def with_view(draft: Draft, provider: str, view: ProcessView) -> Draft:
@@ -113,6 +120,7 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
         problem=None,
         auth_failed=False,
         describe_after_boot_s=0.0,
+        delta_from="",
     )
     draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
     process = draft.world.processes[event.provider]
@@ -252,6 +260,7 @@ def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
         view_of(draft.world, event.provider),
         described_boot_s=now.boot_s,
         describe_after_boot_s=now.boot_s + DESCRIBE_EVERY_S,
+        delta_from=event.revision,
     )
     draft = with_view(draft, event.provider, view).touch(_key(event.provider))
     before = draft.world.descriptions.get(event.provider)
@@ -306,7 +315,8 @@ def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
         problem = event.outcome.problem
         view = evolve(view, problem=problem, auth_failed=view.auth_failed or problem.error_class == "auth")
     if event.what == "description":
-        view = evolve(view, describe_after_boot_s=later)
+        # The next reading is a whole one: a change that can't be applied would be refused again.
+        view = evolve(view, describe_after_boot_s=later, delta_from="")
     draft = with_view(draft, event.provider, view).touch(_key(event.provider))
     seen = draft.world.seen
     if event.what == "description":

@@ -36,7 +36,9 @@ class ProcessView:
     """A provider's process as this daemon runs it; `number` 0 means none was started yet.
 
     `is_running` is from the spawn until the reaping, whatever the state; `contract` is the version agreed with it;
-    `restart_wanted`: its end is an order, and it is started again at once.
+    `restart_wanted`: its end is an order, and it is started again at once. `delta_from` is the revision this process
+    named for what we hold of its description: only changes to that one may be asked for, since another process may give
+    the same name to something else.
     """
 
     state: ProcessState = ProcessState.ABSENT
@@ -56,6 +58,7 @@ class ProcessView:
     memory_by: str = "none"
     contract: str = ""
     restart_wanted: bool = False
+    delta_from: str = ""
 
 
 @frozen

@@ -8,7 +8,6 @@ words become labels.
 from collections.abc import Iterable, Mapping
 
 from provider_sdk.contract import (
-    DescribeResult,
     ErrorData,
     InitializeResult,
     Instance,
@@ -32,7 +31,6 @@ from provider_sdk.contract.types import Place as WirePlace
 from provider_sdk.contract.types import Problem as WireProblem
 from provider_sdk.contract.words import Outcome, PriceModel
 from provisioner.core.events import ItemWord, Refusal, Report, SeenInstance, SeenMark
-from provisioner.core.ids import digest
 from provisioner.core.model import (
     Amounts,
     Billing,
@@ -151,23 +149,6 @@ def template_price(wire: TemplatePrice | None) -> Price | None:
 def limits(wire: Iterable[WireLimit]) -> tuple[SharedLimit, ...]:
     """Ceilings that templates share."""
     return tuple(SharedLimit(w.limit, w.name, w.max, w.used) for w in wire)
-
-
-def description_digest(templates: tuple[Template, ...], shared: tuple[SharedLimit, ...]) -> str:
-    """What changes when the content of a description does, whatever the provider says of its revision."""
-    return digest("description", repr(templates), repr(shared), length=26)
-
-
-def pages_joined(pages: Iterable[DescribeResult]) -> tuple[str, tuple[Template, ...], tuple[SharedLimit, ...]]:
-    """(revision, templates, limits) of a whole description; a template named twice counts as said last."""
-    templates: dict[str, Template] = {}
-    shared: dict[str, SharedLimit] = {}
-    revision = ""
-    for page in pages:
-        revision = page.revision
-        templates.update({t.template: template(t) for t in page.templates})
-        shared.update({s.limit: s for s in limits(page.limits or ())})
-    return revision, tuple(templates[t] for t in sorted(templates)), tuple(shared[s] for s in sorted(shared))
 
 
 def attributes(wire: Mapping[str, object]) -> tuple[Amounts, Labels]:

@@ -82,9 +82,9 @@ def initialize_params(
     )
 
 
-def describe_params(cursor: str | None) -> dict[str, object]:
-    """One page of the whole description."""
-    return encode(DescribeParams(cursor=cursor))
+def describe_params(cursor: str | None, known: str | None) -> dict[str, object]:
+    """One page of the whole description, or of what has changed since the revision `known`."""
+    return encode(DescribeParams(known=known, cursor=cursor))
 
 
 def request_params(who: Identity, request: RequestFact, epoch: int, not_after: float) -> dict[str, object]:

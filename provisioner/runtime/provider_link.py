@@ -36,6 +36,7 @@ from provisioner.core.events import Lost, NotWritten, Refusal
 from provisioner.core.providers import epoch_of
 from provisioner.core.settings import ProviderSettings
 from provisioner.edge import from_provider, to_provider
+from provisioner.edge.descriptions import TEMPLATES_MOST, joined
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.call_outcomes import (
     Unreadable,
@@ -49,8 +50,6 @@ from provisioner.runtime.supervision import TAIL_BYTES, Log
 
 ASKS_IN_A_FRAME = 500
 PAGES_MOST = 10_000
-TEMPLATES_MOST = 20_000
-"""The contract's own bound (DS-6)."""
 LISTED_MOST = 250_000
 """A list without an end must not fill the memory."""
 
@@ -128,11 +127,12 @@ class ProviderLink:
 
     async def _describe(self, effect: ReadDescription) -> None:
         pages: list[DescribeResult] = []
+        unread: list[str] = []
         cursor: str | None = None
         count = 0
         for _ in range(PAGES_MOST):
-            outcome = await self._seat.call(effect.number, "describe", to_provider.describe_params(cursor))
-            page = decoded(DescribeResult, outcome, self._told)
+            params = to_provider.describe_params(cursor, effect.known)
+            page = decoded(DescribeResult, await self._seat.call(effect.number, "describe", params), unread.append)
             if not isinstance(page, DescribeResult):
                 await self._read_failed(effect, "description", page)
                 return
@@ -144,11 +144,19 @@ class ProviderLink:
             if count >= TEMPLATES_MOST or len(pages) == PAGES_MOST:
                 await self._read_failed(effect, "description", _endless("description", count, "templates"))
                 return
-        revision, templates, limits = from_provider.pages_joined(pages)
-        digest_ = from_provider.description_digest(templates, limits)
-        await self._engine.tell(
-            events.Described(effect.key, effect.provider, effect.number, revision, digest_, templates, limits)
-        )
+        await self._described(effect, pages, unread)
+
+    async def _described(self, effect: ReadDescription, pages: list[DescribeResult], unread: list[str]) -> None:
+        for why in unread:
+            self._told(why)
+        world = self._engine.world()
+        held = world.descriptions.get(effect.provider) if world is not None else None
+        found = joined(pages, effect.known, held, whole=not unread)
+        if isinstance(found, str):
+            await self._read_failed(effect, "description", Unreadable(found))
+            return
+        said = (found.revision, found.digest, found.templates, found.limits)
+        await self._engine.tell(events.Described(effect.key, effect.provider, effect.number, *said))
 
     async def _list(self, effect: ReadList | ReadSome) -> None:
         named = effect.refs if isinstance(effect, ReadSome) else None

@@ -37,7 +37,7 @@ class Provider:
         self.reports: dict[str, Message] = {}
         self.instances: dict[str, Message] = {}
         self.open: dict[str, Message] = {}
-        self.asked = 0
+        self.described = 0
 
     def hear(self, message: Message) -> None:
         """Keeps one message for the test; before the handshake there is nowhere to keep it."""
@@ -65,8 +65,23 @@ class Provider:
         }
 
     def describe(self, params: Message) -> Message:
-        """One template."""
-        return {"revision": "1", "templates": [TEMPLATE]}
+        """One template a page; with the capability for it, only what has changed since a revision still known.
+
+        The configuration lists the descriptions, names and prices; the test says by a file which one holds now.
+        """
+        self.described = at = self.turn("description")
+        told = self.config.get("descriptions", [{"small": "1"}])
+        prices: dict[str, str] = told[at]
+        answer: Message = {"revision": f"r{at}", "templates": []}
+        known = str(params.get("known", "")).removeprefix("r")
+        if "describe.delta" in self.config.get("capabilities", []) and known.isdigit():
+            before = told[int(known)]
+            answer |= {"base": f"r{known}", "removed": [name for name in before if name not in prices]}
+            prices = {name: price for name, price in prices.items() if before.get(name) != price}
+        names, begin = [*prices], int(params.get("cursor", 0))
+        page = [{**TEMPLATE, "template": n, "price": {**TEMPLATE["price"], "amount": prices[n]}} for n in names]
+        more = {"next": str(begin + 1)} if begin + 1 < len(names) else {}
+        return {**answer, "templates": page[begin : begin + 1], **more}
 
     def request(self, params: Message) -> Message:
         """Makes all of it at once; if the configuration has steps, the test says by a file how many are over."""
@@ -121,7 +136,9 @@ class Provider:
         return {"returns": [{"return_id": name} for name in params["returns"]]}
 
     def list(self, params: Message) -> Message:
-        """Everything, in one page."""
+        """Everything, in one page; the daemon is told of another description."""
+        if self.described != self.turn("description"):
+            say({"method": "changed", "params": {"what": ["description"]}})
         return {"instances": [*self.instances.values()], "age_s": 0, "complete": True}
 
     def ping(self, params: Message) -> Message:

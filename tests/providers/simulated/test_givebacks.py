@@ -165,7 +165,9 @@ def test_ds_1_a_description_changes_its_revision_with_what_is_left(stage: Stage)
     assert second.revision != first.revision
     assert second.limits is not None
     assert second.limits[0].used == 3
-    seats = next(t for t in second.templates if t.template == "seats")
+    assert second.base == first.revision
+    assert "seats" not in {t.template for t in second.templates}, "nothing of them has changed"
+    seats = next(t for t in first.templates if t.template == "seats")
     assert seats.capacity is not None
     assert (seats.capacity.max, seats.capacity.available, seats.units_per_instance) == (20, 20, None)
 
