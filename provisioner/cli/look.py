@@ -57,7 +57,18 @@ def _remark(provider: Body) -> str | None:
         remarks.append(f"asked for a pause until {clock_text(provider['throttled_until'])}")
     if provider["strangers_count"]:
         remarks.append(f"lists what no fact knows: {provider['strangers_count']}")
+    if provider["list"] is not None and not provider["list"]["complete"]:
+        remarks.append(_unread_text(provider["list"]))
     return "; ".join(remark for remark in remarks if remark) or None
+
+
+def _unread_text(last: Body) -> str:
+    """What its newest list leaves out: until it is whole, it proves no absence."""
+    places = ", ".join(place_text(place) or "?" for place in last["missing_places"])
+    classes = ", ".join(dict.fromkeys(problem["error_class"] for problem in last["problems"]))
+    parts = [f"not read: {places}"] if places else []
+    parts += [classes] if classes else []
+    return "its list is incomplete" + (f" ({'; '.join(parts)})" if parts else "")
 
 
 def print_provider(body: Body) -> None:

@@ -13,6 +13,7 @@ from provisioner.core.model import (
     EntryState,
     Line,
     Notice,
+    Place,
     Problem,
     Promises,
     SharedLimit,
@@ -220,7 +221,7 @@ class Described:
 @frozen
 class Listed:
     """One pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame was
-    written."""
+    written. `missing` are places that could not be read: such a list is never complete (LS-5)."""
 
     key: EffectKey
     provider: str
@@ -232,6 +233,7 @@ class Listed:
     named: tuple[str, ...] = ()
     not_found: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    missing: tuple[Place, ...] = ()
 
 
 @frozen

@@ -22,6 +22,7 @@ from provisioner.core.steadiness import proven_age_s
 from provisioner.core.world import ListView, World
 
 STRANGERS_KEPT = 100
+PROBLEMS_KEPT, PLACES_KEPT = 20, 100
 
 
 def take_listed(draft: Draft, event: Listed, now: Moment, settings: Settings) -> Draft:
@@ -119,6 +120,9 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
         next_boot_s=now.boot_s + settings.list_every_s,
         passes=before.passes + 1,
         strangers=strangers,
+        is_complete=event.complete,
+        problems=event.problems[:PROBLEMS_KEPT],
+        missing=event.missing[:PLACES_KEPT],
     )
     draft = draft.see(evolve(seen, lists=seen.lists.set(event.provider, view)))
     return draft.touch(Key(FactKind.PROCESS, event.provider))

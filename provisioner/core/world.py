@@ -26,7 +26,7 @@ from provisioner.core.facts import (
     SupplyFact,
     WishFact,
 )
-from provisioner.core.model import Problem, Rejected
+from provisioner.core.model import Place, Problem, Rejected
 from provisioner.core.process import ProcessState
 from provisioner.core.reasons import Reason
 
@@ -92,12 +92,16 @@ class Progress:
 @frozen
 class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
-    fact knows."""
+    fact knows; of the newest one besides, what the provider said was wrong with it, and which places it could not read.
+    """
 
     complete_begun_boot_s: float | None = None
     next_boot_s: float = 0.0
     passes: int = 0
     strangers: tuple[str, ...] = ()
+    is_complete: bool = False
+    problems: tuple[Problem, ...] = ()
+    missing: tuple[Place, ...] = ()
 
 
 @frozen

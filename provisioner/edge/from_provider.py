@@ -174,6 +174,11 @@ def place(wire: WirePlace | None) -> Place | None:
     return Place(wire.region, wire.zone, wire.rack) if wire is not None else None
 
 
+def places(wire: Iterable[WirePlace]) -> tuple[Place, ...]:
+    """Places by name, each once, in the order in which they are told."""
+    return tuple(dict.fromkeys(Place(w.region, w.zone, w.rack) for w in wire))
+
+
 def problem(wire: WireProblem | ErrorData) -> Problem:
     """Why something is missing or failed."""
     scope = wire.scope or Scope()

@@ -98,6 +98,17 @@ def paused_json(world: World, name: str, now: Moment) -> Json | None:
     return {"until": until, "since": since, "by": pause.by or None, "why": pause.why or None}
 
 
+def _list_json(lists: ListView) -> Json | None:
+    """How the newest list was, None before the first: absence is believed only by complete ones."""
+    if not lists.passes:
+        return None
+    return {
+        "complete": lists.is_complete,
+        "missing_places": [place_json(p) for p in lists.missing],
+        "problems": [problem_json(p) for p in lists.problems],
+    }
+
+
 def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _Counts) -> Json:
     view = world.seen.processes.get(name, ProcessView())
     process, description = world.processes.get(name), world.descriptions.get(name)
@@ -123,6 +134,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "template_count": len(description.templates) if description is not None else 0,
         "described_at": time_text(description.read_at) if description is not None else None,
         "listed_at": _wall(lists.complete_begun_boot_s, now),
+        "list": _list_json(lists),
         "last_end": view.last_end or None,
         "starts_again_at": _wall(waits_until, now),
         "throttled_until": _wall(view.throttled_until_boot_s, now)

@@ -71,6 +71,9 @@ _PROVIDER_FIELDS: Final[Json] = {
     "provider": _TEXT, "configured": _FLAG, "state": _TEXT, "ready": _FLAG, "number": {"type": ["integer", "null"]},
     "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "contract": _TEXT_OR_NULL,
     "template_count": _INT,
+    "list": _or_null(
+        _object({"complete": _FLAG, "missing_places": _list(_map(_TEXT_OR_NULL)), "problems": _list(_PROBLEM)})
+    ),
     "last_end": _TEXT_OR_NULL, "in_flight": _INT, "instances": _INT, "units": _INT, "strangers_count": _INT,
     "held_to": _or_null(
         _object(

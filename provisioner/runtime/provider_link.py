@@ -190,6 +190,7 @@ class ProviderLink:
                 named=tuple(named or ()),
                 not_found=tuple(ref for p in pages for ref in p.not_found),
                 problems=tuple(from_provider.problem(x) for p in pages for x in p.problems),
+                missing=from_provider.places(m for p in pages for m in p.missing_places),
             )
         )
 

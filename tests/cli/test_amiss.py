@@ -7,8 +7,9 @@ import pytest
 from attrs import evolve
 
 from provisioner.cli.amiss import blocked_text
+from provisioner.core.model import Place, Problem
 from provisioner.core.process import ProcessState
-from provisioner.core.world import Heard, ProcessView, World
+from provisioner.core.world import Heard, ListView, ProcessView, World
 from tests.cli.typed import typed_beside
 from tests.edge.rest_worlds import lively_world, settings_for
 from tests.runtime.rest_daemon import MemoryDaemon, served
@@ -75,3 +76,16 @@ async def test_a_source_that_was_not_heard_since_the_start_is_not_said_never_to_
     assert "lsf: supply not since the start (silent)" in status
     assert "lsf was not heard since the start: it is taken as silent until it is" in supply
     assert "never" not in status + supply
+
+
+async def test_a_list_that_is_incomplete_is_told_with_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    world = lively_world()
+    partial = ListView(passes=2, problems=(Problem("auth"),), missing=(Place(region="eu", zone="b"),))
+    world = evolve(world, seen=evolve(world.seen, lists=world.seen.lists.set("east", partial)))
+    settings = settings_for(socket=str(tmp_path / "s"))
+    async with served(MemoryDaemon(settings, world), settings):
+        said = (await typed_beside(capsys, "providers", "--socket", tmp_path / "s")).out
+    assert "its list is incomplete (not read: eu/b; auth)" in said

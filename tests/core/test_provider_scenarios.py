@@ -12,6 +12,7 @@ from provisioner.core.effects import (
 )
 from provisioner.core.events import (
     Described,
+    Listed,
     Lost,
     ProcessEnded,
     ProcessSpawned,
@@ -22,7 +23,7 @@ from provisioner.core.events import (
     Refusal,
     RequestAnswered,
 )
-from provisioner.core.model import Problem
+from provisioner.core.model import Place, Problem
 from provisioner.core.process import ProcessState
 from provisioner.core.providers import WANTED_MOST
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
@@ -200,3 +201,19 @@ def test_hints_that_name_ever_new_things_pile_up_no_further_than_a_bound_and_hav
         play.event(ProviderHinted("east", number, ("instances",), named))
     assert len(play.world.seen.wanted["east"]) == WANTED_MOST
     assert play.in_flight(ReadList)
+
+
+def test_what_a_list_could_not_read_is_kept_until_the_next_one_reads_it() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east")
+    play.pass_s(61)
+    reading = play.take(ReadList)
+    zone, throttled = Place(zone="b"), Problem("throttled")
+    said = Listed(reading.key, "east", 1, play.now_s, False, 0, (), problems=(throttled,), missing=(zone,))
+    play.event(said)
+    seen = play.world.seen.lists["east"]
+    assert (seen.is_complete, seen.problems, seen.missing) == (False, (throttled,), (zone,))
+    play.pass_s(61)
+    play.listed("east")
+    seen = play.world.seen.lists["east"]
+    assert (seen.is_complete, seen.problems, seen.missing) == (True, (), ())

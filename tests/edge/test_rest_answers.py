@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 from provisioner.core.evolve import Accepted, RefusedPush
 from provisioner.core.facts import DemandFact, FactKind
 from provisioner.core.instance import InstanceState
-from provisioner.core.model import EntryState, Kind, Line
+from provisioner.core.model import EntryState, Kind, Line, Place, Problem
 from provisioner.core.money import nanos_of
 from provisioner.core.reasons import Reason, Why
-from provisioner.core.world import LineStatus, PlanView, World
+from provisioner.core.world import LineStatus, ListView, PlanView, World
 from provisioner.edge.rest_answers import READS, Answer, Question, answer_to
 from provisioner.edge.rest_health import health
 from provisioner.edge.rest_reply_schema import ERROR_SCHEMA, PUSH_REPLY_SCHEMA, REPLY_SCHEMAS
@@ -262,6 +262,7 @@ def test_a_provider_shows_what_is_left_alone_and_what_nobody_knows() -> None:
         5,
     )
     assert east["strangers"] == ["i-stray"]
+    assert east["list"] is None
     assert east["held_to"] == {
         "calls": 8,
         "frame_bytes": 16 * 2**20,
@@ -279,6 +280,15 @@ def test_a_provider_shows_what_is_left_alone_and_what_nobody_knows() -> None:
         "2030-03-17T17:47:10Z",
     )
     assert [(b["template"], b["parked"], b["until"]) for b in west["blocked"]] == [("*", True, None)]
+
+
+def test_a_provider_shows_what_its_list_leaves_out() -> None:
+    world = lively_world()
+    partial = ListView(passes=3, problems=(Problem("auth"),), missing=(Place(region="eu", zone="b"),))
+    world = evolve(world, seen=evolve(world.seen, lists=world.seen.lists.set("east", partial)))
+    shown = body(world, "/v1/providers/east", "east")["list"]
+    assert (shown["complete"], shown["missing_places"]) == (False, [{"region": "eu", "zone": "b"}])
+    assert [p["error_class"] for p in shown["problems"]] == ["auth"]
 
 
 def test_a_template_shows_the_operators_word_and_what_the_provider_said() -> None:
