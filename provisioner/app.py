@@ -3,7 +3,7 @@
 import os
 import platform
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -14,6 +14,7 @@ import trio
 from provisioner.core.effects import Effect
 from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.core.world import World
+from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.clock import Clock, SystemClock
 from provisioner.runtime.control_group import NoGroups, find_room_for_groups
@@ -25,7 +26,7 @@ from provisioner.runtime.rest_doors import check_doors, read_token
 from provisioner.runtime.rest_server import serve_rest
 from provisioner.runtime.spawn import prepare_descriptors
 from provisioner.runtime.subreaper import become_subreaper, reap_adopted
-from provisioner.runtime.supervision import Log
+from provisioner.runtime.supervision import Log, Outcome
 
 DISTRIBUTION = "resource-provisioner"
 
@@ -53,6 +54,14 @@ class Providers:
         if self._closed:
             return
         self._links[effect.provider].begin(effect)
+
+    def last_words(self, provider: str) -> list[LastWords]:
+        """What a provider's processes wrote to stderr last."""
+        return self._links[provider].last_words()
+
+    async def ask(self, provider: str, method: str, params: Mapping[str, object]) -> tuple[int, Outcome] | None:
+        """One call of a provider by hand."""
+        return await self._links[provider].ask(method, params)
 
     def add(self, name: str, link: ProviderLink) -> None:
         """Makes a provider reachable."""
@@ -101,8 +110,8 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
             stopping = trio.Event()
             await nursery.start(_watch_signals, stopping, log)
             nursery.start_soon(reap_adopted)
-            async with running_engine(link, settings, SystemClock(), log, holder, stopping) as engine:
-                await _unless(stopping, partial(_serve, nursery, engine, settings, log, ready))
+            async with running_engine(link, settings, SystemClock(), log, holder, stopping) as (engine, providers):
+                await _unless(stopping, partial(_serve, nursery, engine, providers, settings, log, ready))
                 await stopping.wait()
             nursery.cancel_scope.cancel()
     finally:
@@ -111,10 +120,15 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
 
 
 async def _serve(
-    nursery: trio.Nursery, engine: Engine, settings: Settings, log: Log, ready: Callable[[], None] | None
+    nursery: trio.Nursery,
+    engine: Engine,
+    providers: Providers,
+    settings: Settings,
+    log: Log,
+    ready: Callable[[], None] | None,
 ) -> None:
     """Returns once every door is served; of the providers nothing is said by that."""
-    urls = await nursery.start(serve_rest, engine, settings, log)
+    urls = await nursery.start(serve_rest, engine, providers, settings, log)
     log.info("ready", cluster=settings.cluster, listens=urls, providers=len(settings.providers))
     if ready is not None:
         ready()
@@ -137,7 +151,7 @@ async def _unless(stopping: trio.Event, step: Callable[[], Awaitable[object]]) -
 @asynccontextmanager
 async def running_engine(
     link: Link, settings: Settings, clock: Clock, log: Log, holder: str, stopping: trio.Event
-) -> AsyncIterator[Engine]:
+) -> AsyncIterator[tuple[Engine, Providers]]:
     """An engine that has taken over, unless `stopping` came first, with its providers' links; at the block's end the
     providers end first, heard to the last."""
     providers = Providers()
@@ -153,7 +167,7 @@ async def running_engine(
                 providers.add(name, reached)
             admit = partial(_refuse_if_still_needed, settings)
             await _unless(stopping, partial(engine_nursery.start, engine.run, admit))
-            yield engine
+            yield engine, providers
             await providers.close()
             nursery.cancel_scope.cancel()
         engine_nursery.cancel_scope.cancel()

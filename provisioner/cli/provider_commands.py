@@ -1,6 +1,6 @@
 """The commands below `provisioner provider`: for authors of providers, and for operators of one that runs.
 
-It alone knows their names and options; what they print is provider_orders.py's.
+It alone knows their names and options; what they print is provider_orders.py's and provider_words.py's.
 """
 
 from importlib import import_module
@@ -11,9 +11,13 @@ import typer
 
 from provisioner.cli.door_options import Config, Json, Socket, TokenFile, Url, client
 from provisioner.cli.provider_orders import order, print_ordered
+from provisioner.cli.provider_words import call, follow, logs, print_called, print_logs
 
 provider_app = typer.Typer(help="For authors and operators of providers.", no_args_is_help=True)
 
+Params = Annotated[
+    str | None, typer.Argument(metavar="[JSON|-]", help="The method's parameters; - is standard input; else none.")
+]
 Name = Annotated[str, typer.Argument(help="The provider's name in the configuration.")]
 Why = Annotated[str | None, typer.Option("--why", help="Shown to everybody who wonders, and kept on record.")]
 
@@ -68,3 +72,37 @@ def provider_restart(
 ) -> None:
     """End a provider's process in order and start it again."""
     print_ordered(order(client(socket, url, token_file, config), name, "restart", why), as_json=as_json)
+
+
+@provider_app.command("logs")
+def provider_logs(
+    name: Name,
+    lines: Annotated[int, typer.Option("-n", "--lines", min=1, max=10_000, help="How many of each process.")] = 100,
+    followed: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is written until ^C.")] = False,
+    as_json: Json = False,
+    socket: Socket = None,
+    url: Url = None,
+    token_file: TokenFile = None,
+    config: Config = None,
+) -> None:
+    """Show what a provider wrote to standard error last, also the process before this one."""
+    asked = client(socket, url, token_file, config)
+    body = logs(asked, name, lines)
+    print_logs(body, as_json=as_json)
+    if followed:
+        follow(asked, name, body, as_json=as_json)
+
+
+@provider_app.command("call")
+def provider_call(
+    name: Name,
+    method: Annotated[str, typer.Argument(help="describe, list, request_status, return_status, ping or quote.")],
+    params: Params = None,
+    as_json: Json = False,
+    socket: Socket = None,
+    url: Url = None,
+    token_file: TokenFile = None,
+    config: Config = None,
+) -> None:
+    """Ask a provider something that changes nothing, in the daemon's own conversation with it."""
+    raise typer.Exit(print_called(call(client(socket, url, token_file, config), name, method, params), as_json=as_json))

@@ -7,10 +7,18 @@ import re
 from typing import Final
 
 from provisioner.edge.rest_answers import READS, Read
+from provisioner.edge.rest_calls import CALL, CALLABLE, LINES_DEFAULT, LINES_MOST, LOGS
 from provisioner.edge.rest_fault import Json
-from provisioner.edge.rest_orders import ORDERS, Order
+from provisioner.edge.rest_orders import BY_MOST, ORDERS, Order
 from provisioner.edge.rest_page import PAGE_DEFAULT, PAGE_MOST
-from provisioner.edge.rest_reply_schema import ERROR_SCHEMA, ORDERED_SCHEMA, PUSH_REPLY_SCHEMA, REPLY_SCHEMAS
+from provisioner.edge.rest_reply_schema import (
+    CALLED_SCHEMA,
+    ERROR_SCHEMA,
+    LOGS_SCHEMA,
+    ORDERED_SCHEMA,
+    PUSH_REPLY_SCHEMA,
+    REPLY_SCHEMAS,
+)
 from provisioner.edge.rest_schema import cluster_schema, demand_schema, supply_schema
 
 PUSHES: Final = {
@@ -29,6 +37,9 @@ _REFUSALS: Final = {
 }
 
 
+_UNCALLED: Final = "The provider can't be called now, does not offer the method, or is being called by hand already"
+
+
 def openapi(version: str) -> Json:
     """The whole document."""
     paths: dict[str, Json] = {path: {"get": _read(path, read)} for path, read in READS.items()}
@@ -36,6 +47,8 @@ def openapi(version: str) -> Json:
         paths[path]["put"] = _push(path, summary, name)
     for path, order in ORDERS.items():
         paths[path] = {"post": _order(path, order)}
+    paths[LOGS] = {"get": _logs()}
+    paths[CALL] = {"post": _call()}
     for path, (summary, schema) in _PLAIN.items():
         content = {"application/json": {"schema": schema}}
         responses = {"200": {"description": "The answer", "content": content}, **_refusals("401")}
@@ -100,6 +113,40 @@ def _order(path: str, order: Order) -> Json:
         "responses": {
             "200": {"description": "Committed", "content": {"application/json": {"schema": _ref("Ordered")}}},
             **_refusals("400", "401", "404", "413", "415", "503"),
+        },
+    }
+
+
+def _logs() -> Json:
+    lines: Json = {"type": "integer", "minimum": 1, "maximum": LINES_MOST, "default": LINES_DEFAULT}
+    content = {"application/json": {"schema": LOGS_SCHEMA}}
+    return {
+        "summary": "What a provider wrote to standard error last",
+        "operationId": _operation_id("get", LOGS),
+        "parameters": [*_in_path(LOGS), {"name": "lines", "in": "query", "schema": lines}],
+        "responses": {
+            "200": {"description": "The answer", "content": content},
+            **_refusals("400", "401", "404", "503"),
+        },
+    }
+
+
+def _call() -> Json:
+    method: Json = {"enum": list(CALLABLE)}
+    by: Json = {"type": ["string", "null"], "minLength": 1, "maxLength": BY_MOST}
+    params: Json = {"type": ["object", "null"], "description": "As the contract has them for the method."}
+    fields: Json = {"method": method, "params": params, "by": by}
+    body: Json = {"type": "object", "additionalProperties": False, "required": ["method"], "properties": fields}
+    content = {"application/json": {"schema": CALLED_SCHEMA}}
+    return {
+        "summary": "Ask a provider something that changes nothing",
+        "operationId": _operation_id("post", CALL),
+        "parameters": _in_path(CALL),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": {"description": "What came of the call", "content": content},
+            **_refusals("400", "401", "404", "413", "415", "503"),
+            "409": {"description": _UNCALLED, "content": {"application/json": {"schema": _ref("Error")}}},
         },
     }
 

@@ -174,6 +174,19 @@ ORDERED_SCHEMA: Final = _object(
 )
 """What an operator's order has come to."""
 
+_WORDS: Final = _object({"process": _INT, "ended": _TEXT_OR_NULL, "first": _INT, "lines": _list(_TEXT)})
+LOGS_SCHEMA: Final = _object({"provider": _TEXT, "state": _TEXT, "processes": _list(_WORDS)})
+"""What the process that runs and the one before it wrote to standard error last."""
+
+CALLED_SCHEMA: Final = _object(
+    {
+        "provider": _TEXT, "method": _TEXT, "process": {"type": ["integer", "null"]}, "took_s": {"type": "number"},
+        "outcome": {"enum": ["answered", "refused", "lost"]},
+    },
+    {"result": _map({}), "error": _object({"error_class": _TEXT}), "why": _TEXT},
+)  # fmt: skip
+"""What came of a call by hand."""
+
 _FAULT: Final = _object({"field": _TEXT, "message": _TEXT, "remedy": _TEXT})
 ERROR_SCHEMA: Final = _object(
     {

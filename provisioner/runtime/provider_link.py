@@ -5,6 +5,8 @@ It keeps no record of its own and decides nothing: what is said is read from the
 written.
 """
 
+from collections.abc import Mapping
+
 import trio
 
 from provider_sdk.contract import (
@@ -37,8 +39,10 @@ from provisioner.core.providers import epoch_of
 from provisioner.core.settings import ProviderSettings
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.descriptions import TEMPLATES_MOST, joined
+from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.call_outcomes import (
+    Outcome,
     Unreadable,
     decoded,
     not_understood,
@@ -96,6 +100,14 @@ class ProviderLink:
     async def end(self, reason: str) -> None:
         """Ends the provider's process in order; its last answers still become events."""
         await self._seat.end(reason)
+
+    def last_words(self) -> list[LastWords]:
+        """What the present process and the one before it wrote to stderr last, oldest process first."""
+        return self._seat.last_words()
+
+    async def ask(self, method: str, params: Mapping[str, object]) -> tuple[int, Outcome] | None:
+        """One call by hand, in the same conversation and within the same bounds; None if one is open already."""
+        return await self._seat.ask(method, params)
 
     async def _carry_out(self, effect: Carried) -> None:
         match effect:

@@ -4,7 +4,7 @@ It decides nothing: when it is started, opened or ended is owed by the facts. Wh
 """
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from provisioner.core.settings import ProviderSettings
 from provisioner.core.world import World
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.peer import Notified
+from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime import supervision
 from provisioner.runtime.call_outcomes import Outcome, decoded, why_not_opened
@@ -76,6 +77,8 @@ class ProcessSeat:
         self._tail_bytes = tail_bytes
         self._process: ProviderProcess | None = None
         self._number = 0
+        self._before: LastWords | None = None
+        self._is_asked = False
 
     async def start(self, effect: StartProcess) -> None:
         """Starts the process; the outcome is an event."""
@@ -83,7 +86,8 @@ class ProcessSeat:
         if left is not None:
             await self._engine.tell(events.ProcessNotSpawned(effect.key, effect.provider, effect.number, left))
             return
-        self._number = effect.number
+        self._before = self._words() or self._before
+        self._process, self._number = None, effect.number
         try:
             self._process = await open_process(
                 self._spec(effect), self._nursery, self._reporter(effect.number), log=self._log
@@ -211,6 +215,28 @@ class ProcessSeat:
             await self._process.stop(effect.reason)
             return
         await self._engine.tell(events.ProcessEnded(effect.provider, effect.number, 0, effect.reason))
+
+    def last_words(self) -> list[LastWords]:
+        """What the present process and the one before it wrote to stderr last, oldest process first."""
+        return [words for words in (self._before, self._words()) if words is not None]
+
+    def _words(self) -> LastWords | None:
+        if self._process is None:
+            return None
+        first, lines = self._process.last_words
+        ended = self._process.ended
+        return LastWords(self._number, None if ended is None else ended.reason, first, lines)
+
+    async def ask(self, method: str, params: Mapping[str, object]) -> tuple[int, Outcome] | None:
+        """One call by hand of the present process; None if one is open already."""
+        if self._is_asked:
+            await trio.lowlevel.checkpoint()
+            return None
+        self._is_asked = True
+        try:
+            return self._number, await self.call(self._number, method, dict(params))
+        finally:
+            self._is_asked = False
 
     def timeout_s(self, method: str) -> float:
         """How long an answer to this method is waited for: the promise, within the operator's bound."""

@@ -27,6 +27,7 @@ from provisioner.edge.rest_health import health
 from provisioner.edge.rest_openapi import openapi
 from provisioner.edge.rest_sources import accepted_json, refused_json
 from provisioner.runtime.engine import Push
+from provisioner.runtime.rest_calls import Reached, call_routes
 from provisioner.runtime.rest_exchange import (
     STARTING,
     Asked,
@@ -63,11 +64,12 @@ class Daemon(Protocol):
         ...
 
 
-def rest_app(daemon: Daemon, version: str, log: Log, token: str | None = None) -> ASGIApp:
+def rest_app(daemon: Daemon, reached: Reached, version: str, log: Log, token: str | None = None) -> ASGIApp:
     """The application of one door; with a token, nothing at all is answered to who does not show it."""
     routes = [_read_route(daemon, path, read) for path, read in READS.items()]
     routes += [_push_route(daemon, path, reader) for path, reader in _READERS.items()]
     routes += order_routes(daemon, log, guarded=token is not None)
+    routes += call_routes(daemon, reached, log, guarded=token is not None)
     routes += [_health_route(daemon, version), _openapi_route(version)]
     app = Litestar(
         routes,

@@ -22,6 +22,7 @@ from hypercorn.utils import wrap_app
 from provisioner.core.settings import Settings
 from provisioner.runtime.log import open_log
 from provisioner.runtime.rest_app import Daemon, rest_app
+from provisioner.runtime.rest_calls import Reached
 from provisioner.runtime.rest_doors import Door, DoorRefused, open_doors
 from provisioner.runtime.rest_orders import CALLER
 from provisioner.runtime.supervision import Log
@@ -40,6 +41,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 async def serve_rest(
     daemon: Daemon,
+    reached: Reached,
     settings: Settings,
     log: Log | None = None,
     *,
@@ -52,7 +54,7 @@ async def serve_rest(
     heard: Log = log if log is not None else open_log(verbose=False)
     with open_doors(settings) as doors:
         # One application object a door: Hypercorn and Litestar keep state by application.
-        served = [_Connections(rest_app(daemon, version(DISTRIBUTION), heard, d.token), heard) for d in doors]
+        served = [_Connections(rest_app(daemon, reached, version(DISTRIBUTION), heard, d.token), heard) for d in doors]
         async with trio.open_nursery() as nursery:
             stop = trio.Event()
             for connections, door in zip(served, doors, strict=True):

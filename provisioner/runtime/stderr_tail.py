@@ -37,6 +37,12 @@ class StderrTail:
         self._kept_bytes = 0
         self._open = bytearray()
         self._open_bytes = 0
+        self._count = 0
+
+    @property
+    def finished(self) -> tuple[int, tuple[str, ...]]:
+        """The number of the first line kept, counted from 1 over all that were ever written, and the whole lines."""
+        return self._count - len(self._kept) + 1, tuple(self._kept)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -50,6 +56,7 @@ class StderrTail:
         self._append(first)
         if not rest:
             return [], 0
+        self._count += len(rest)
         finished = [self._shown(self._open, self._open_bytes)]
         *middle, unfinished = rest
         dropped = max(0, len(middle) - self._most_lines)

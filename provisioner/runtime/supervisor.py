@@ -124,6 +124,12 @@ class ProviderProcess:
         return self._tail.lines
 
     @property
+    def last_words(self) -> tuple[int, tuple[str, ...]]:
+        """The number of the first line of stderr that is kept, and the lines; an unfinished one only after the end."""
+        first, lines = self._tail.finished
+        return first, self._tail.lines if self.ended is not None else lines
+
+    @property
     def counts(self) -> Mapping[str, int]:
         """How often something was dropped: junk, unknown_id, late, early, requests, replies_dropped."""
         return self._conversation.peer.counts

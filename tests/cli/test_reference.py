@@ -9,6 +9,7 @@ from provisioner.cli import run
 from provisioner.cli.exits import Exit
 from provisioner.cli.main import app
 from provisioner.edge.rest_answers import READS
+from provisioner.edge.rest_calls import CALL, LOGS
 from provisioner.edge.rest_lines import LATER_LINE_FIELDS, LINE_FIELDS
 from provisioner.edge.rest_openapi import PUSHES
 from provisioner.edge.rest_orders import ORDERS
@@ -21,7 +22,7 @@ CLI = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
 def test_every_path_is_in_the_reference_and_no_other() -> None:
     named = set(re.findall(r"`(GET|PUT|POST) (/v1/[^`\s]*)`", REST))
     there = {("GET", path) for path in (*READS, "/v1/health", "/v1/openapi.json")} | {("PUT", path) for path in PUSHES}
-    there |= {("POST", path) for path in ORDERS}
+    there |= {("POST", path) for path in (*ORDERS, CALL)} | {("GET", LOGS)}
     assert {pair for pair in named if pair != ("GET", "/v1/cluster")} == there
 
 

@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http.client import HTTPConnection
 from typing import Any
@@ -15,9 +15,10 @@ from provisioner.core.events import Moment
 from provisioner.core.evolve import Reply
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
+from provisioner.edge.rest_calls import LastWords
 from provisioner.runtime.engine import FactsUnwritable, Push
 from provisioner.runtime.rest_server import serve_rest
-from provisioner.runtime.supervision import Log
+from provisioner.runtime.supervision import Log, Outcome, Unwritten
 from tests.edge.rest_worlds import NOW
 
 TEST_S = 30.0
@@ -32,6 +33,9 @@ class MemoryDaemon:
         self.why_not: str | None = None
         self.refusing: str | None = None
         self.breaking = False
+        self.words: list[LastWords] = []
+        self.outcome: Outcome | None = Unwritten("its process is not there any more")
+        self.asked_of: list[tuple[str, str, dict[str, object]]] = []
 
     def world(self) -> World | None:
         """The world; a bug on demand."""
@@ -56,6 +60,16 @@ class MemoryDaemon:
         draft = decided(self.held, event, NOW, self.settings)
         self.held = draft.world
         return draft.replies
+
+    def last_words(self, provider: str) -> list[LastWords]:
+        """As told."""
+        return self.words
+
+    async def ask(self, provider: str, method: str, params: Mapping[str, object]) -> tuple[int, Outcome] | None:
+        """As told; None is a call that is open already."""
+        await trio.lowlevel.checkpoint()
+        self.asked_of.append((provider, method, dict(params)))
+        return None if self.outcome is None else (7, self.outcome)
 
 
 @define
@@ -109,7 +123,7 @@ async def served(daemon: MemoryDaemon, settings: Settings, log: Log | None = Non
     """The doors of a served daemon, closed in order at the end."""
     with trio.fail_after(TEST_S):
         async with trio.open_nursery() as nursery:
-            yield await nursery.start(serve_rest, daemon, settings, log)
+            yield await nursery.start(serve_rest, daemon, daemon, settings, log)
             nursery.cancel_scope.cancel()
 
 

@@ -50,7 +50,7 @@ async def in_memory(app: Any, method: str, path: str, body: bytes) -> tuple[int,
 
 async def test_a_commit_that_is_not_acknowledged_is_given_up_with_what_to_do(autojump_clock: MockClock) -> None:
     daemon = SilentDaemon(settings_for(), empty_world())
-    app = rest_app(daemon, "1.0", open_log(verbose=False))
+    app = rest_app(daemon, daemon, "1.0", open_log(verbose=False))
     begun = trio.current_time()
     status, body = await in_memory(app, "PUT", "/v1/demand/lsf", b'{"revision": 1, "lines": []}')
     assert trio.current_time() - begun == PUSH_S

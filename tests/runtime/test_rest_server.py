@@ -13,6 +13,7 @@ from provisioner.core.facts import FactKind, InstanceFact
 from provisioner.core.settings import Address, HttpBind, Listen, Settings
 from provisioner.core.world import World
 from provisioner.edge.rest_answers import READS
+from provisioner.edge.rest_calls import CALL, LOGS
 from provisioner.edge.rest_openapi import PUSHES, openapi
 from provisioner.edge.rest_orders import ORDERS
 from provisioner.edge.rest_reply_schema import ERROR_SCHEMA
@@ -262,4 +263,4 @@ async def test_the_described_paths_are_the_served_ones(tmp_path: Path) -> None:
             served_at = path.replace("{", "").replace("}", "")
             allowed = (await asked(door, "DELETE", served_at)).headers["allow"].lower().replace(" ", "").split(",")
             assert set(methods) == set(allowed) - {"options"}, path
-        assert set(found.body["paths"]) == {*READS, *PUSHES, *ORDERS, "/v1/health", "/v1/openapi.json"}
+        assert set(found.body["paths"]) == {*READS, *PUSHES, *ORDERS, LOGS, CALL, "/v1/health", "/v1/openapi.json"}

@@ -54,3 +54,13 @@ def test_control_characters_are_shown_as_escapes() -> None:
 def test_a_passed_secret_that_is_printed_back_is_hidden() -> None:
     tail = StderrTail(secrets=["tok-4711-abc", "1"])
     assert tail.feed(b"login with tok-4711-abc failed 1 time\n")[0] == ["login with [hidden] failed 1 time"]
+
+
+def test_lines_are_numbered_over_all_that_were_ever_written_also_those_not_kept() -> None:
+    tail = StderrTail(lines=2)
+    before = tail.finished
+    tail.feed(b"a\nb\nc\nd")
+    early = tail.finished
+    tail.feed(b"\n" + b"".join(b"%d\n" % n for n in range(100)) + b"rest")
+    assert (before, early, tail.finished) == ((1, ()), (2, ("b", "c")), (103, ("98", "99")))
+    assert tail.lines == ("98", "99", "rest")
