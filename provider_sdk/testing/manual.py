@@ -23,7 +23,7 @@ def table() -> str:
             section = each.clause
             lines += ["", f"### {section}", "", "| id | what it asks | seen by |", "|---|---|---|"]
         seen = "; ".join(_checks(each)) or f"not from outside: {each.unseen}"
-        lines.append(f"| {each.id} | {each.sentence} | {seen} |")
+        lines.append(f"| [{each.id}](contract-v2.md#{each.id.lower()}) | {each.sentence} | {seen} |")
     return "\n".join(lines).strip() + "\n"
 
 
