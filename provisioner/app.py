@@ -77,7 +77,7 @@ def folders_of(settings: Settings, provider: ProviderSettings, groups_dir: str |
     """A provider's private folders, beside the facts: one a cluster and provider, kept over restarts and upgrades."""
     root = Path(settings.controller.path).absolute().parent / "providers" / provider.name
     credentials = str(root / "credentials") if provider.credentials.file else None
-    return Folders(str(root / "state"), str(root / "run"), credentials, groups_dir)
+    return Folders(str(root / "state"), str(root / "run"), credentials, str(root / "blackbox"), groups_dir)
 
 
 def _room_for_groups(settings: Settings, log: Log) -> str | None:
@@ -162,8 +162,8 @@ async def running_engine(
         async with trio.open_nursery() as nursery:
             for name, entry in settings.providers.items():
                 bound = log.bind(provider=name) if hasattr(log, "bind") else log
-                folders, tail_bytes = folders_of(settings, entry, groups_dir), settings.keep.log_tail_bytes
-                reached = ProviderLink(entry, who, folders, engine, nursery, bound, tail_bytes=tail_bytes)
+                folders = folders_of(settings, entry, groups_dir)
+                reached = ProviderLink(entry, who, folders, engine, nursery, bound, keep=settings.keep)
                 providers.add(name, reached)
             admit = partial(_refuse_if_still_needed, settings)
             await _unless(stopping, partial(engine_nursery.start, engine.run, admit))

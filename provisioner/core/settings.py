@@ -218,6 +218,14 @@ class Keep:
             Form.SIZE, "How much of each provider's standard error is kept in memory.", least=4 * KIB, most=256 * MIB
         ),
     )
+    blackbox_bytes: int | None = field(
+        default=4 * MIB,
+        metadata=row(
+            Form.SIZE,
+            "How much of what the daemon and each provider last said to each other is kept on disk.",
+            least=256 * KIB, most=1024 * MIB, none_word="none",
+        ),
+    )  # fmt: skip
 
 
 @frozen(kw_only=True)

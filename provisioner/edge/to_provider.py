@@ -54,6 +54,8 @@ class Folders:
     state_dir: str
     run_dir: str
     credentials_dir: str | None = None
+    blackbox_dir: str | None = None
+    """Where what is said over its pipes is kept."""
     groups_dir: str | None = None
     """The kernel's folder in which control groups can be made; shared by all providers, None where there is none."""
 

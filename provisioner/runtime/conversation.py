@@ -58,10 +58,16 @@ class Conversation:
     """
 
     def __init__(
-        self, sink: ByteSink, tasks: trio.Nursery, break_off: Callable[[str], None], *, cancel_grace_s: float
+        self,
+        sink: ByteSink,
+        tasks: trio.Nursery,
+        break_off: Callable[[str], None],
+        *,
+        cancel_grace_s: float,
+        told: Callable[[memoryview], None] | None = None,
     ) -> None:
         self.peer = Peer()
-        self._writer = FrameWriter(sink, break_off)
+        self._writer = FrameWriter(sink, break_off, told=told)
         self._tasks = tasks
         self._break_off = break_off
         self._cancel_grace_s = cancel_grace_s

@@ -25,10 +25,16 @@ Written: TypeAlias = Unwritten | Lost | None
 
 
 class FrameWriter:
-    """Writes frames to `sink`; `break_off(reason)` is called once when the pipe is closed or spoilt by half a frame."""
+    """Writes frames to `sink`; `break_off(reason)` is called once when the pipe is closed or spoilt by half a frame.
 
-    def __init__(self, sink: ByteSink, break_off: Callable[[str], None]) -> None:
+    `told(frame)` is called for each frame of which the first byte has left.
+    """
+
+    def __init__(
+        self, sink: ByteSink, break_off: Callable[[str], None], *, told: Callable[[memoryview], None] | None = None
+    ) -> None:
         self._sink = sink
+        self._told = told
         self._break_off = break_off
         self._turn = trio.Lock()
         self._closed: str | None = None
@@ -83,6 +89,8 @@ class FrameWriter:
             begun = await self._write_first(data, give_up_at, check, last=last)
             if isinstance(begun, Unwritten):
                 return begun
+            if self._told is not None:
+                self._told(data)
             return await self._write_rest(data[begun:], within_s if rest_s is None else rest_s)
         finally:
             self._turn.release()

@@ -36,7 +36,7 @@ from provisioner.core.effects import (
 )
 from provisioner.core.events import Lost, NotWritten, Refusal
 from provisioner.core.providers import epoch_of
-from provisioner.core.settings import ProviderSettings
+from provisioner.core.settings import Keep, ProviderSettings
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.descriptions import TEMPLATES_MOST, joined
 from provisioner.edge.rest_calls import LastWords
@@ -49,8 +49,8 @@ from provisioner.runtime.call_outcomes import (
     report_of,
     unanswered,
 )
-from provisioner.runtime.provider_process import Committed, ProcessSeat
-from provisioner.runtime.supervision import TAIL_BYTES, Log
+from provisioner.runtime.provider_process import KEEP, Committed, ProcessSeat
+from provisioner.runtime.supervision import Log
 
 ASKS_IN_A_FRAME = 500
 PAGES_MOST = 10_000
@@ -73,9 +73,9 @@ class ProviderLink:
         nursery: trio.Nursery,
         log: Log,
         *,
-        tail_bytes: int = TAIL_BYTES,
+        keep: Keep = KEEP,
     ) -> None:
-        self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, tail_bytes=tail_bytes)
+        self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, keep=keep)
         self._who, self._engine, self._nursery, self._log = who, engine, nursery, log
         self._asks: list[AskRequest] = []
         self._return_asks: list[AskReturn] = []

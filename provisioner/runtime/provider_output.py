@@ -32,8 +32,9 @@ _LEFT_OUT_TOLD_S = 10.0
 class StdoutReader:
     """Feeds a provider's stdout to its conversation and reports what is no answer.
 
-    `break_off(reason)` is called when the provider broke a limit; reading goes on. `heard_at` is when the last good
-    frame came. Notifications count from `listening` on; before the handshake only `log` does (HS-2).
+    `break_off(reason)` is called when the provider broke a limit; reading goes on. `heard(data)` is called with
+    all that is read. `heard_at` is when the last good frame came. Notifications count from `listening` on; before the
+    handshake only `log` does (HS-2).
     """
 
     def __init__(
@@ -45,7 +46,9 @@ class StdoutReader:
         report: Reporter,
         log: Log,
         break_off: Callable[[str], None],
+        heard: Callable[[bytes | bytearray], None] | None = None,
     ) -> None:
+        self._heard = heard
         self.heard_at = trio.current_time()
         self.listening = False
         self._stream = stream
@@ -64,6 +67,8 @@ class StdoutReader:
     async def run(self) -> None:
         """Reads until the end of stdout."""
         while data := await _read(self._stream):
+            if self._heard is not None:
+                self._heard(data)
             for found in self._frames.feed(data):
                 match found:
                     case Frame(obj=message):

@@ -16,10 +16,11 @@ from provisioner.core import events
 from provisioner.core.effects import Effect, OpenProvider, StartProcess, StopProcess
 from provisioner.core.events import Event, Moment
 from provisioner.core.ids import digest
-from provisioner.core.settings import ProviderSettings
+from provisioner.core.settings import Keep, ProviderSettings
 from provisioner.core.world import World
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.peer import Notified
+from provisioner.edge.redaction import secrets_in_config
 from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime import supervision
@@ -27,10 +28,11 @@ from provisioner.runtime.call_outcomes import Outcome, decoded, why_not_opened
 from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.provider_reports import NoteBudget, report_events
 from provisioner.runtime.stale_group import StillThere, end_stale_group
-from provisioner.runtime.supervision import TAIL_BYTES, Graces, Log, Pings, ProcessSpec, Unwritten
+from provisioner.runtime.supervision import Graces, Log, Pings, ProcessSpec, Unwritten
 from provisioner.runtime.supervisor import ProviderProcess, open_process
 
 STALE_AGAIN_S = 1.0
+KEEP = Keep()
 
 
 class Committed(Protocol):
@@ -70,11 +72,11 @@ class ProcessSeat:
         nursery: trio.Nursery,
         log: Log,
         *,
-        tail_bytes: int = TAIL_BYTES,
+        keep: Keep = KEEP,
     ) -> None:
         self._settings, self._who, self._folders = settings, who, folders
         self._engine, self._nursery, self._log = engine, nursery, log
-        self._tail_bytes = tail_bytes
+        self._keep = keep
         self._process: ProviderProcess | None = None
         self._number = 0
         self._before: LastWords | None = None
@@ -140,7 +142,11 @@ class ProcessSeat:
             program_dir=_program_dir(),
             calls=limits.calls,
             frame_bytes=limits.frame_bytes,
-            tail_bytes=self._tail_bytes,
+            tail_bytes=self._keep.log_tail_bytes,
+            number=effect.number,
+            config_secrets=tuple(secrets_in_config(self._settings.config)),
+            blackbox_dir=self._folders.blackbox_dir,
+            blackbox_bytes=self._keep.blackbox_bytes,
             stderr_rate=limits.stderr_rate,
             memory_bytes=limits.memory_bytes,
             groups_dir=self._folders.groups_dir,

@@ -6,12 +6,10 @@ It alone cuts, escapes and hides; it reads no stream and writes no log.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+
+from provisioner.edge.redaction import Hidden
 
 __all__ = ["StderrTail", "printable"]
-
-_SHORTEST_SECRET = 6
-"""Shorter values would hide ordinary words ("true", "1")."""
 
 
 def printable(text: str) -> str:
@@ -27,12 +25,12 @@ class StderrTail:
     """The last lines fed, each cut to `line_bytes`, all together at most `total_bytes`."""
 
     def __init__(
-        self, *, lines: int = 400, line_bytes: int = 4096, total_bytes: int = 1 << 20, secrets: Sequence[str] = ()
+        self, *, lines: int = 400, line_bytes: int = 4096, total_bytes: int = 1 << 20, hidden: Hidden | None = None
     ) -> None:
         self._most_lines = lines
         self._line_bytes = line_bytes
         self._total_bytes = total_bytes
-        self._secrets = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+        self._hidden = Hidden() if hidden is None else hidden
         self._kept: deque[str] = deque()
         self._kept_bytes = 0
         self._open = bytearray()
@@ -81,8 +79,6 @@ class StderrTail:
             self._kept_bytes -= len(self._kept.popleft())
 
     def _shown(self, line: bytes | bytearray, whole_bytes: int) -> str:
-        text = line.rstrip(b"\r").decode("utf-8", "replace")
-        for secret in self._secrets:
-            text = text.replace(secret, "[hidden]")
+        text = self._hidden.text(line.rstrip(b"\r").decode("utf-8", "replace"))
         cut = f" … {whole_bytes - len(line)} bytes more" if whole_bytes > len(line) else ""
         return printable(text) + cut

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 
 from provider_sdk.contract import ErrorData
 from provider_sdk.contract.framing import PROVIDER_FRAME_BYTES
@@ -96,6 +96,13 @@ class ProcessSpec:
     tail_bytes: int = TAIL_BYTES
     stderr_rate: int = 100
     """Lines of stderr a second that reach the log."""
+    number: int = 0
+    """Which start of this provider it is."""
+    config_secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What its configuration holds of secrets although it must not: hidden in all that is shown or kept."""
+    blackbox_dir: str | None = None
+    blackbox_bytes: int | None = None
+    """How much of what is said over its pipes is kept there; None: nothing."""
     memory_bytes: int | None = None
     groups_dir: str | None = None
     """The control group below which the process gets its own, None where there may be none."""

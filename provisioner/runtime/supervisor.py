@@ -12,10 +12,13 @@ from pathlib import Path
 
 import trio
 
+from provisioner.edge.redaction import Hidden
+from provisioner.runtime.black_box import BlackBox
 from provisioner.runtime.command import SpawnRefused
 from provisioner.runtime.conversation import Conversation
 from provisioner.runtime.credentials import hand_on_files
 from provisioner.runtime.environment import build_environment
+from provisioner.runtime.known_secrets import given_secrets, keep_learning
 from provisioner.runtime.memory_limit import UNLIMITED, MemoryLimit, hold_to_memory
 from provisioner.runtime.pinging import keep_pinging
 from provisioner.runtime.provider_output import StdoutReader, drain_stderr
@@ -68,8 +71,10 @@ async def open_process(
     child = spawn(spec.argv, env, spec.run_dir)
     # From here to the task's own shield there is no checkpoint: the child can't be left without a supervisor.
     memory = hold_to_memory(spec, child.pid, log)
-    secrets = tuple(inherited[name] for name in spec.env_names)
-    process = ProviderProcess(spec, child, report, log, secrets=secrets, memory=memory)
+    hidden = given_secrets(spec.env_names, spec.credential_files, inherited, spec.config_secrets)
+    process = ProviderProcess(spec, child, report, log, hidden=hidden, memory=memory)
+    if spec.credential_files:
+        process.learns_from(inherited)
     await nursery.start(process.run)
     return process
 
@@ -95,7 +100,7 @@ class ProviderProcess:
         report: Reporter,
         log: Log,
         *,
-        secrets: tuple[str, ...] = (),
+        hidden: Hidden | None = None,
         memory: MemoryLimit = UNLIMITED,
     ) -> None:
         self.ended: Ended | None = None
@@ -105,7 +110,10 @@ class ProviderProcess:
         self._report = report
         self._log = log
         self._memory = memory
-        self._tail = StderrTail(lines=spec.tail_bytes // _TAIL_LINE, total_bytes=spec.tail_bytes, secrets=secrets)
+        self._hidden = Hidden() if hidden is None else hidden
+        self._learns_from: Mapping[str, str] = {}
+        self._tail = StderrTail(lines=spec.tail_bytes // _TAIL_LINE, total_bytes=spec.tail_bytes, hidden=self._hidden)
+        self._box = _black_box(spec, self._hidden, log)
         self._is_orderly = True
         self._reason: str | None = None
         self._cause = EndCause.BY_ITSELF
@@ -117,6 +125,10 @@ class ProviderProcess:
         self._stdout_over = trio.Event()
         self._stderr_over = trio.Event()
         self._over = trio.Event()
+
+    def learns_from(self, inherited: Mapping[str, str]) -> None:
+        """Before `run`: what its credential files hold later is hidden too; `inherited` says where they are."""
+        self._learns_from = inherited
 
     @property
     def stderr_tail(self) -> tuple[str, ...]:
@@ -210,7 +222,11 @@ class ProviderProcess:
 
     def _begin(self, tasks: trio.Nursery) -> None:
         self._conversation = Conversation(
-            self._child.stdin, tasks, self._break_off, cancel_grace_s=self._spec.cancel_grace_s
+            self._child.stdin,
+            tasks,
+            self._break_off,
+            cancel_grace_s=self._spec.cancel_grace_s,
+            told=None if self._box is None else self._box.told,
         )
         self._reader = StdoutReader(
             self._child.stdout,
@@ -219,11 +235,15 @@ class ProviderProcess:
             report=self._report,
             log=self._log,
             break_off=self._break_off,
+            heard=None if self._box is None else self._box.heard,
         )
+        if self._box is not None:
+            self._box.note(f"process {self._child.pid} started")
         tasks.start_soon(self._watch_exit)
         tasks.start_soon(self._read_stdout)
         tasks.start_soon(self._drain_stderr)
         tasks.start_soon(self._keep_pinging)
+        tasks.start_soon(keep_learning, self._hidden, self._spec.credential_files, self._learns_from)
 
     async def _watch_exit(self) -> None:
         self._status = await self._child.wait_exit()
@@ -250,6 +270,12 @@ class ProviderProcess:
         await keep_pinging(
             self._conversation, self._spec.pings, lambda: self._reader.heard_at, self._report, self._break_off
         )
+
+    def _close_box(self, text: str) -> None:
+        if self._box is not None:
+            self._box.heard_all()
+            self._box.note(text)
+            self._box.close()
 
     def _want_end(self, reason: str, cause: EndCause) -> None:
         if not self._end_wanted.is_set():
@@ -302,5 +328,13 @@ class ProviderProcess:
             escapees=self._escapees,
         )
         tell = self._log.info if self.ended.kind is EndKind.ORDERLY else self._log.warning
+        self._close_box(f"process {self._child.pid} ended ({self.ended.kind.value}): {self._why_lost()}")
         tell("provider_ended", reason=self._reason, status=str(self._status), kind=self.ended.kind.value)
         self._over.set()
+
+
+def _black_box(spec: ProcessSpec, hidden: Hidden, log: Log) -> BlackBox | None:
+    if spec.blackbox_dir is None or spec.blackbox_bytes is None:
+        return None
+    folder = Path(spec.blackbox_dir)
+    return BlackBox(folder, most_bytes=spec.blackbox_bytes, number=spec.number, hidden=hidden, log=log)

@@ -83,7 +83,7 @@ EAST = "{east: {command: [program]}}"
         # Names and sections
         ("sources: {LSF: {}}", f'6:11 sources.LSF: "LSF" is no name; {NAME_REMEDY}'),
         ("sources: [lsf]", "6:10 sources: is no mapping; write names, each with its settings"),
-        ("keep: all", "6:7 keep: is no mapping; write it as key: value, with the keys log_tail"),
+        ("keep: all", "6:7 keep: is no mapping; write it as key: value, with the keys log_tail, blackbox"),
         ("return: {retry: 10s}", "6:17 return.retry: is no mapping; write it with the keys first, most"),
         (
             "consumers: {dv: {providers: [east, west]}}",
@@ -96,7 +96,7 @@ EAST = "{east: {command: [program]}}"
         # Names that are unknown
         ("polcy: {}", '6:1 polcy: is no setting; did you mean "policy"?'),
         ("policy: {idle_time: 1m}", "6:10 policy.idle_time: is no setting; did you mean policy.reclaim.idle_time?"),
-        ("keep: {xyz: 1}", "6:8 keep.xyz: is no setting; known here: log_tail"),
+        ("keep: {xyz: 1}", "6:8 keep.xyz: is no setting; known here: log_tail, blackbox"),
         ("list: {evry: 1m}", '6:8 list.evry: is no setting; did you mean "every"?'),
         ("budgts: none", '6:1 budgts: is no setting; did you mean "budgets"?'),
         # Values against each other

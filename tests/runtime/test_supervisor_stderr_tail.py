@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from provisioner.edge.redaction import Hidden
 from provisioner.runtime.stderr_tail import StderrTail
 
 
@@ -52,7 +53,7 @@ def test_control_characters_are_shown_as_escapes() -> None:
 
 
 def test_a_passed_secret_that_is_printed_back_is_hidden() -> None:
-    tail = StderrTail(secrets=["tok-4711-abc", "1"])
+    tail = StderrTail(hidden=Hidden(["tok-4711-abc", "1"]))
     assert tail.feed(b"login with tok-4711-abc failed 1 time\n")[0] == ["login with [hidden] failed 1 time"]
 
 

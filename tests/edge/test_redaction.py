@@ -1,0 +1,61 @@
+"""What counts as a secret, and that it is hidden wherever it stands."""
+
+import json
+
+import pytest
+
+from provisioner.edge.redaction import Hidden, secrets_in_config, secrets_in_file
+
+
+def test_a_value_is_hidden_in_text_and_in_json_however_it_is_escaped() -> None:
+    value = 'pass"word\\with/ü\n'
+    hidden = Hidden([value])
+    for written in (json.dumps({"a": value}), json.dumps({"a": value}, ensure_ascii=False)):
+        assert hidden.frame(written.encode()) == b'{"a": "[hidden]"}'
+    assert hidden.text(f"it is {value}.") == "it is [hidden]."
+
+
+def test_of_two_values_that_begin_alike_the_longer_is_hidden_whole() -> None:
+    assert Hidden(["secret", "secret-and-more"]).text("secret-and-more secret") == "[hidden] [hidden]"
+
+
+def test_ordinary_short_words_are_not_hidden() -> None:
+    assert Hidden(["true", "1", ""]).text("true 1") == "true 1"
+
+
+@pytest.mark.parametrize(
+    ("frame", "shown"),
+    [
+        (b'{"access":{"K":"v","L":"w"},"name":"n"}', b'{"access":{"K":"[hidden]","L":"[hidden]"},"name":"n"}'),
+        (b'{"access" : { "K" : "a}\\"b" } , "name":"n"}', b'{"access" : { "K" : "[hidden]" } , "name":"n"}'),
+        (b'{"access":{},"name":"n"}', b'{"access":{},"name":"n"}'),
+        (b'{"access":{"K":"cut in the mid', b'{"access":{"K":"[hidden]"'),
+        (b'{"access":"text","name":"n"}', b'{"access":"text","name":"n"}'),
+    ],
+)
+def test_what_access_gives_is_hidden_and_all_else_stays(frame: bytes, shown: bytes) -> None:
+    assert Hidden().frame(frame) == shown
+
+
+def test_texts_below_keys_that_are_called_like_secrets_are_secrets_at_any_depth() -> None:
+    config = {"region": "east", "db": [{"Password": "one"}, {"apiKey": "two", "n": 3}], "auth_token": "three"}
+    assert sorted(secrets_in_config(config)) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("just-one-token-4711\n", {"just-one-token-4711"}),
+        ("[a]\naws_secret_access_key = abcdefgh=/+1\nregion = eu-central-1\nshort = abc\n", {"abcdefgh=/+1"}),
+        ('export CLOUD_KEY="quoted-value"\nexport CLOUD_URL=https://api.example\n', {"quoted-value"}),
+        ("user: somebody-long\npassword: 'in-single-quotes'\n", {"somebody-long", "in-single-quotes"}),
+        ('{"token": "in-json-4711", "token_uri": "https://x.example", "deep": [{"k": "eight-char"}]}',
+         {"in-json-4711", "eight-char"}),
+        ('{"private_key": "-----BEGIN KEY-----\\nMIIEabcdefgh==\\n"}',
+         {"-----BEGIN KEY-----\nMIIEabcdefgh==", "-----BEGIN KEY-----", "MIIEabcdefgh=="}),
+        ("-----BEGIN KEY-----\nMIIEabcdefgh==\n", {"-----BEGIN KEY-----", "MIIEabcdefgh=="}),
+        ("", set()),
+    ],
+)  # fmt: skip
+def test_what_of_a_credential_file_is_hidden(text: str, found: set[str]) -> None:
+    assert set(secrets_in_file(text)) == found
