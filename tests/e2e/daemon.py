@@ -36,6 +36,7 @@ class Daemon:
 
     folder: Path
     wrapper: Sequence[str] = ()
+    program: Sequence[str] = ("-m", "provisioner")
     child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -59,7 +60,7 @@ class Daemon:
 
     def launch(self, log: int | None = None) -> "subprocess.Popen[bytes]":
         """Starts it and waits for nothing; its log goes to a descriptor, or to a file."""
-        command = [*self.wrapper, sys.executable, "-m", "provisioner", "run", "-c", str(self.config)]
+        command = [*self.wrapper, sys.executable, *self.program, "run", "-c", str(self.config)]
         with (self.folder / "daemon.log").open("ab") as file:
             out = file.fileno() if log is None else log
             self.child = subprocess.Popen(
