@@ -16,6 +16,7 @@ from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.core.world import World
 from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
+from provisioner.runtime.beside import WorkThread, share_fairly
 from provisioner.runtime.clock import Clock, SystemClock
 from provisioner.runtime.control_group import NoGroups, find_room_for_groups
 from provisioner.runtime.engine import Engine
@@ -99,6 +100,7 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
     Raises FactsError, StillNeeded, DoorRefused.
     """
     prepare_descriptors()
+    share_fairly()
     become_subreaper()
     if settings.listen.http is not None:
         read_token(Path(settings.listen.http.token_file))  # before facts are made: it is no more than a look
@@ -155,7 +157,8 @@ async def running_engine(
     """An engine that has taken over, unless `stopping` came first, with its providers' links; at the block's end the
     providers end first, heard to the last."""
     providers = Providers()
-    engine = Engine(link, settings, clock, providers.begin, log, holder)
+    deciding, reading = WorkThread(), WorkThread()
+    engine = Engine(link, settings, clock, providers.begin, log, holder, beside=deciding)
     who = Identity(settings.cluster, link.lineage, _name_form(holder), program_version())
     groups_dir = _room_for_groups(settings, log)
     async with trio.open_nursery() as engine_nursery:
@@ -163,7 +166,7 @@ async def running_engine(
             for name, entry in settings.providers.items():
                 bound = log.bind(provider=name) if hasattr(log, "bind") else log
                 folders = folders_of(settings, entry, groups_dir)
-                reached = ProviderLink(entry, who, folders, engine, nursery, bound, keep=settings.keep)
+                reached = ProviderLink(entry, who, folders, engine, nursery, bound, keep=settings.keep, beside=reading)
                 providers.add(name, reached)
             admit = partial(_refuse_if_still_needed, settings)
             await _unless(stopping, partial(engine_nursery.start, engine.run, admit))

@@ -31,6 +31,7 @@ from provisioner.core.events import (
     HintEvent,
     LateAnswer,
     Listed,
+    ListedPage,
     Moment,
     NoticeGiven,
     PlanningDue,
@@ -87,7 +88,7 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             return _from_call(draft, event, now, settings)
         case Listed() | Described() | ReadFailed():
             return _from_read(outcomes.landed(draft, event.key), event, now, settings)
-        case NoticeGiven() | ProgressTold():
+        case NoticeGiven() | ProgressTold() | ListedPage():
             return _from_hint(draft, event, now)
         case (
             ProcessSpawned()
@@ -140,6 +141,8 @@ def _from_hint(draft: Draft, event: HintEvent, now: Moment) -> Draft:
             return _noticed(draft, event)
         case ProgressTold():
             return progress.take_progress(draft, event, now)
+        case ListedPage():
+            return listing.take_page(draft, event, now)
 
 
 def _on_purchase(

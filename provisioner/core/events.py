@@ -219,9 +219,32 @@ class Described:
 
 
 @frozen
+class ListedPage:
+    """A page of a list that is followed by another; what it shows counts as seen, and it proves nothing."""
+
+    provider: str
+    number: int
+    begun_boot_s: float
+    age_s: int
+    instances: tuple[SeenInstance, ...]
+    is_first: bool
+
+
+@frozen
+class ShownByPages:
+    """What the pages told of as ListedPage held, for the end of the pass: ids of instances, those of them that bear no
+    token, and tokens."""
+
+    ids: frozenset[str] = frozenset()
+    nameless: frozenset[str] = frozenset()
+    tokens: frozenset[str] = frozenset()
+
+
+@frozen
 class Listed:
-    """One pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame was
-    written. `missing` are places that could not be read: such a list is never complete (LS-5)."""
+    """The end of one pass over the provider's list, or over `named` instances; `begun_boot_s` is when its first frame
+    was written, `instances` are those of its last page, `earlier` is None where that is its only one. `missing` are
+    places that could not be read: such a list is never complete (LS-5)."""
 
     key: EffectKey
     provider: str
@@ -234,6 +257,7 @@ class Listed:
     not_found: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     missing: tuple[Place, ...] = ()
+    earlier: ShownByPages | None = None
 
 
 @frozen
@@ -376,7 +400,7 @@ class ReturnAnswered:
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
 CallEvent = RequestAnswered | RequestAsked | CancelAnswered | ForgetAnswered | ReturnAnswered | LateAnswer
 ReadEvent = Listed | Described | ReadFailed
-HintEvent = NoticeGiven | ProgressTold
+HintEvent = NoticeGiven | ProgressTold | ListedPage
 ProcessEvent = (
     ProcessSpawned | ProcessNotSpawned | ProviderOpened | ProviderNotOpened | ProcessEnded | HealthSeen | ProviderHinted
 )

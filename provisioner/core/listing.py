@@ -4,11 +4,13 @@ absence, two of them a No.
 A thing whose token no fact holds is a stranger: counted and shown, never touched.
 """
 
+from collections.abc import Iterable
+
 from attrs import evolve
 from immutables import Map
 
 from provisioner.core import answers
-from provisioner.core.events import Listed, Moment, SeenInstance
+from provisioner.core.events import Listed, ListedPage, Moment, SeenInstance, ShownByPages
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact
 from provisioner.core.instance import InstanceState, InstanceTrigger
@@ -29,18 +31,38 @@ def take_listed(draft: Draft, event: Listed, now: Moment, settings: Settings) ->
     """The draft with one pass over the list, or over named instances, taken in."""
     if not is_present(draft.world, event.provider, event.number):
         return draft
-    strangers: list[str] = []
-    for seen in event.instances:
-        known, draft = _take(draft, event, seen, now)
-        if not known and seen.state != "gone":
-            strangers.append(seen.provider_id)
+    strangers, draft = _take_all(draft, event, now)
     if event.named:
         return _named_read(draft, event, now)
-    draft = _remember(_let_in(draft, event), event, tuple(strangers[:STRANGERS_KEPT]), now, settings)
+    if event.earlier is not None:
+        strangers = (*draft.world.seen.lists.get(event.provider, ListView()).on_the_way, *strangers)
+    draft = _remember(_let_in(draft, event), event, strangers[:STRANGERS_KEPT], now, settings)
     return _prove_absence(draft, event, now) if event.complete else draft
 
 
-def _take(draft: Draft, event: Listed, seen: SeenInstance, now: Moment) -> tuple[bool, Draft]:
+def take_page(draft: Draft, event: ListedPage, now: Moment) -> Draft:
+    """The draft with one page of a long list taken in; nothing is absent before the last one is."""
+    if not is_present(draft.world, event.provider, event.number):
+        return draft
+    strangers, draft = _take_all(draft, event, now)
+    seen = draft.world.seen
+    view = seen.lists.get(event.provider, ListView())
+    before = () if event.is_first else view.on_the_way
+    view = evolve(view, on_the_way=(*before, *strangers)[:STRANGERS_KEPT])
+    return draft.see(evolve(seen, lists=seen.lists.set(event.provider, view)))
+
+
+def _take_all(draft: Draft, event: Listed | ListedPage, now: Moment) -> tuple[tuple[str, ...], Draft]:
+    """(ids of the first of them that no fact knows, the draft with all of them taken in)."""
+    strangers: list[str] = []
+    for seen in event.instances:
+        known, draft = _take(draft, event, seen, now)
+        if not known and seen.state != "gone" and len(strangers) < STRANGERS_KEPT:
+            strangers.append(seen.provider_id)
+    return tuple(strangers), draft
+
+
+def _take(draft: Draft, event: Listed | ListedPage, seen: SeenInstance, now: Moment) -> tuple[bool, Draft]:
     world = draft.world
     id = world.by_provider_id.get((event.provider, seen.provider_id))
     token = seen.mark.token if seen.mark is not None else None
@@ -59,7 +81,7 @@ def _is_another(present: InstanceFact, token: str | None, seen: SeenInstance) ->
     return present.state is InstanceState.GONE and token not in (None, present.token) and seen.state != "gone"
 
 
-def _is_back(world: World, present: InstanceFact, seen: SeenInstance, event: Listed, now: Moment) -> bool:
+def _is_back(world: World, present: InstanceFact, seen: SeenInstance, event: Listed | ListedPage, now: Moment) -> bool:
     """Whether what was proven gone is listed all the same, in a list too young to show the past: then it costs money
     and no living fact owns it."""
     if present.state is not InstanceState.GONE or present.gone_at is None or seen.state == "gone":
@@ -131,24 +153,39 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
 def _prove_absence(draft: Draft, event: Listed, now: Moment) -> Draft:
     promises = _promises(draft, event.provider)
     read_at = event.begun_boot_s - event.age_s
-    listed = frozenset(s.provider_id for s in event.instances)
-    tokens = frozenset(s.mark.token for s in event.instances if s.mark is not None and s.mark.token is not None)
-    if promises.list_covers == "far_side" and _can_be_told_apart(draft, event, promises):
+    shown = _whole_pass(event)
+    if promises.list_covers == "far_side" and _can_be_told_apart(draft, event.provider, shown, promises):
         for request in tuple(draft.world.open_requests.values()):
             if request.provider == event.provider and request.state is RequestState.UNKNOWN:
-                draft = _weigh_no(draft, request, tokens, read_at, promises, now)
+                draft = _weigh_no(draft, request, shown.tokens, read_at, promises, now)
     for giveback in tuple(draft.world.open_returns.values()):
         if giveback.provider == event.provider:
-            draft = _confirm_returned(draft, giveback, listed, read_at, promises, now)
+            draft = _confirm_returned(draft, giveback, shown.ids, read_at, promises, now)
     return draft
 
 
-def _can_be_told_apart(draft: Draft, event: Listed, promises: Promises) -> bool:
+def _whole_pass(event: Listed) -> ShownByPages:
+    """What the whole pass has shown."""
+    earlier = event.earlier or ShownByPages()
+    last = shown_by(event.instances)
+    return ShownByPages(earlier.ids | last.ids, earlier.nameless | last.nameless, earlier.tokens | last.tokens)
+
+
+def shown_by(instances: Iterable[SeenInstance]) -> ShownByPages:
+    """What these show, as far as the end of a pass needs to know it."""
+    tokens = [(seen.provider_id, seen.mark.token if seen.mark is not None else None) for seen in instances]
+    return ShownByPages(
+        ids=frozenset(id for id, _ in tokens),
+        nameless=frozenset(id for id, token in tokens if token is None),
+        tokens=frozenset(token for _, token in tokens if token is not None),
+    )
+
+
+def _can_be_told_apart(draft: Draft, provider: str, shown: ShownByPages, promises: Promises) -> bool:
     """Whether what bears no token is certainly none of ours: it may be the very thing whose answer was lost."""
     if promises.mark_kept == "far_side":
         return True
-    nameless = (s for s in event.instances if s.mark is None or s.mark.token is None)
-    return all((event.provider, s.provider_id) in draft.world.by_provider_id for s in nameless)
+    return all((provider, id) in draft.world.by_provider_id for id in shown.nameless)
 
 
 def _weigh_no(

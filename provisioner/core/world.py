@@ -93,6 +93,7 @@ class Progress:
 class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
     fact knows; of the newest one besides, what the provider said was wrong with it, and which places it could not read.
+    `on_the_way` is what no fact knows in the pages of a pass that goes on.
     """
 
     complete_begun_boot_s: float | None = None
@@ -102,6 +103,7 @@ class ListView:
     is_complete: bool = False
     problems: tuple[Problem, ...] = ()
     missing: tuple[Place, ...] = ()
+    on_the_way: tuple[str, ...] = ()
 
 
 @frozen

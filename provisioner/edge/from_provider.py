@@ -11,6 +11,7 @@ from provider_sdk.contract import (
     ErrorData,
     InitializeResult,
     Instance,
+    ListResult,
     ReturnedItem,
     amount_to_nanos,
     outcome_of,
@@ -249,6 +250,11 @@ def instance(wire: Instance) -> SeenInstance:
         notice=notice(wire.notice),
         mark=_mark(wire.mark),
     )
+
+
+def instances(page: ListResult) -> tuple[SeenInstance, ...]:
+    """All that a page of a list tells of."""
+    return tuple(instance(i) for i in page.instances)
 
 
 def notice(wire: InstanceNotice | None) -> Notice | None:

@@ -11,6 +11,7 @@ stops reading the pipe. It must not know what a provider or a store is: it is gi
 import heapq
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Protocol
 
 import trio
@@ -28,8 +29,10 @@ from provisioner.core.planner import planning_at
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
 from provisioner.edge.fact_codec import decode_fact, encode_fact
+from provisioner.runtime.beside import Beside, at_once
 from provisioner.runtime.clock import Clock
 from provisioner.runtime.collection import built_to_stay
+from provisioner.runtime.how_much import how_much
 from provisioner.runtime.links.link import Batch, Committed, Delete, Link, Put, Refused, Unknown
 from provisioner.runtime.process_log import tell_of_processes
 from provisioner.runtime.supervision import Log
@@ -77,8 +80,19 @@ class _Batch:
 class Engine:
     """Holds the committed world and moves it on; made with an open link, run once."""
 
-    def __init__(self, link: Link, settings: Settings, clock: Clock, begin: Begin, log: Log, holder: str) -> None:
+    def __init__(
+        self,
+        link: Link,
+        settings: Settings,
+        clock: Clock,
+        begin: Begin,
+        log: Log,
+        holder: str,
+        *,
+        beside: Beside = at_once,
+    ) -> None:
         self.settings = settings
+        self._beside = beside
         self._link, self._clock, self._begin, self._log, self._holder = link, clock, begin, log, holder
         self._world: World | None = None
         self._unwritable: str | None = None
@@ -161,7 +175,10 @@ class Engine:
         """One batch decided, committed and acted on; None if the commit did not succeed and everything is kept."""
         due = tuple(self._due)
         taken = self._kept[: self._take_most]
-        batch = self._decide(world, taken, now, due, plan=plan)
+        batch = await self._beside(
+            how_much(world, (pending.event for pending in taken), due),
+            partial(self._decide, world, taken, now, due, plan=plan),
+        )
         if self._unwritable is not None and not batch.changes:
             _probe(batch)
         if not await self._commit(batch):

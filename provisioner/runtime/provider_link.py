@@ -6,6 +6,8 @@ written.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from typing import TypeVar
 
 import trio
 
@@ -34,15 +36,17 @@ from provisioner.core.effects import (
     StartProcess,
     StopProcess,
 )
-from provisioner.core.events import Lost, NotWritten, Refusal
+from provisioner.core.events import Lost, NotWritten, Refusal, SeenInstance
 from provisioner.core.providers import epoch_of
 from provisioner.core.settings import Keep, ProviderSettings
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.descriptions import TEMPLATES_MOST, joined
 from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
+from provisioner.runtime.beside import Beside, at_once
 from provisioner.runtime.call_outcomes import (
     Outcome,
+    Told,
     Unreadable,
     decoded,
     not_understood,
@@ -50,7 +54,10 @@ from provisioner.runtime.call_outcomes import (
     unanswered,
 )
 from provisioner.runtime.provider_process import KEEP, Committed, ProcessSeat
-from provisioner.runtime.supervision import Log
+from provisioner.runtime.shown import Shown
+from provisioner.runtime.supervision import Answered, Log
+
+T = TypeVar("T")
 
 ASKS_IN_A_FRAME = 500
 PAGES_MOST = 10_000
@@ -74,7 +81,9 @@ class ProviderLink:
         log: Log,
         *,
         keep: Keep = KEEP,
+        beside: Beside = at_once,
     ) -> None:
+        self._beside = beside
         self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, keep=keep)
         self._who, self._engine, self._nursery, self._log = who, engine, nursery, log
         self._asks: list[AskRequest] = []
@@ -144,7 +153,8 @@ class ProviderLink:
         count = 0
         for _ in range(PAGES_MOST):
             params = to_provider.describe_params(cursor, effect.known)
-            page = decoded(DescribeResult, await self._seat.call(effect.number, "describe", params), unread.append)
+            outcome = await self._seat.call(effect.number, "describe", params)
+            page = await self._decoded(DescribeResult, outcome, "templates", unread.append)
             if not isinstance(page, DescribeResult):
                 await self._read_failed(effect, "description", page)
                 return
@@ -163,7 +173,8 @@ class ProviderLink:
             self._told(why)
         world = self._engine.world()
         held = world.descriptions.get(effect.provider) if world is not None else None
-        found = joined(pages, effect.known, held, whole=not unread)
+        pieces = sum(len(page.templates) for page in pages)
+        found = await self._beside(pieces, partial(joined, pages, effect.known, held, whole=not unread))
         if isinstance(found, str):
             await self._read_failed(effect, "description", Unreadable(found))
             return
@@ -171,40 +182,42 @@ class ProviderLink:
         await self._engine.tell(events.Described(effect.key, effect.provider, effect.number, *said))
 
     async def _list(self, effect: ReadList | ReadSome) -> None:
-        named = effect.refs if isinstance(effect, ReadSome) else None
+        """Page by page: each is told when it is here, so that a long list is never held whole."""
+        what, named = ("named", effect.refs) if isinstance(effect, ReadSome) else ("list", None)
         begun = self._engine.moment().boot_s
-        pages: list[ListResult] = []
+        shown = Shown()
         cursor: str | None = None
-        count = 0
-        for _ in range(PAGES_MOST):
+        for number in range(1, PAGES_MOST + 1):
             outcome = await self._seat.call(effect.number, "list", to_provider.list_params(cursor, named))
-            page = decoded(ListResult, outcome, self._told)
+            page = await self._decoded(ListResult, outcome, "instances")
             if not isinstance(page, ListResult):
-                await self._read_failed(effect, "list" if named is None else "named", page)
+                await self._read_failed(effect, what, page)
                 return
-            pages.append(page)
+            shown.count += len(page.instances)
+            if page.next is not None and (shown.count >= LISTED_MOST or number == PAGES_MOST):
+                await self._read_failed(effect, what, _endless("list", shown.count, "instances"))
+                return
+            instances = await self._beside(len(page.instances), partial(from_provider.instances, page))
+            if page.next is None:
+                await self._engine.tell(_end_of_list(effect, page, instances, begun, shown))
+                return
             cursor = page.next
-            if cursor is None:
-                break
-            count += len(page.instances)
-            if count >= LISTED_MOST or len(pages) == PAGES_MOST:
-                await self._read_failed(effect, "list", _endless("list", count, "instances"))
-                return
-        await self._engine.tell(
-            events.Listed(
-                key=effect.key,
-                provider=effect.provider,
-                number=effect.number,
-                begun_boot_s=begun,
-                complete=named is None and cursor is None and pages[-1].complete,
-                age_s=max(p.age_s for p in pages),
-                instances=tuple(from_provider.instance(i) for p in pages for i in p.instances),
-                named=tuple(named or ()),
-                not_found=tuple(ref for p in pages for ref in p.not_found),
-                problems=tuple(from_provider.problem(x) for p in pages for x in p.problems),
-                missing=from_provider.places(m for p in pages for m in p.missing_places),
+            shown.add(page, instances)
+            await self._engine.tell(
+                events.ListedPage(effect.provider, effect.number, begun, page.age_s, instances, is_first=number == 1)
             )
-        )
+
+    async def _decoded(
+        self, cls: type[T], outcome: Outcome, items: str, told: Told | None = None
+    ) -> "T | Refusal | Lost | NotWritten | Unreadable":
+        """The checked answer; a long one is checked beside the loop."""
+        found = outcome.result.get(items) if isinstance(outcome, Answered) else None
+        pieces = len(found) if isinstance(found, list) else 1
+        faults: list[str] = []
+        answer = await self._beside(pieces, partial(decoded, cls, outcome, faults.append))
+        for fault in faults:
+            (told or self._told)(fault)
+        return answer
 
     async def _read_failed(
         self, effect: ReadDescription | ReadList | ReadSome, what: str, why: "Refusal | Lost | NotWritten | Unreadable"
@@ -318,6 +331,26 @@ class ProviderLink:
                 await self._engine.tell(
                     events.ReturnAnswered(ask.key, ask.provider, ask.number, ask.return_id, asked=True, outcome=outcome)
                 )
+
+
+def _end_of_list(
+    effect: ReadList | ReadSome, page: ListResult, instances: tuple[SeenInstance, ...], begun: float, shown: Shown
+) -> events.Listed:
+    named = effect.refs if isinstance(effect, ReadSome) else ()
+    return events.Listed(
+        key=effect.key,
+        provider=effect.provider,
+        number=effect.number,
+        begun_boot_s=begun,
+        complete=not named and page.complete,
+        age_s=max(shown.age_s, page.age_s),
+        instances=instances,
+        named=tuple(named),
+        not_found=(*shown.not_found, *page.not_found),
+        problems=(*shown.problems, *(from_provider.problem(x) for x in page.problems)),
+        missing=(*shown.missing, *from_provider.places(page.missing_places)),
+        earlier=shown.by_pages(),
+    )
 
 
 def _endless(what: str, count: int, of: str) -> Unreadable:

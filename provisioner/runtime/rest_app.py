@@ -26,6 +26,7 @@ from provisioner.edge.rest_fault import Faulty, error_body
 from provisioner.edge.rest_health import health
 from provisioner.edge.rest_openapi import openapi
 from provisioner.edge.rest_sources import accepted_json, refused_json
+from provisioner.runtime.beside import Beside, at_once
 from provisioner.runtime.engine import Push
 from provisioner.runtime.rest_calls import Reached, call_routes
 from provisioner.runtime.rest_exchange import (
@@ -64,10 +65,18 @@ class Daemon(Protocol):
         ...
 
 
-def rest_app(daemon: Daemon, reached: Reached, version: str, log: Log, token: str | None = None) -> ASGIApp:
+def rest_app(
+    daemon: Daemon,
+    reached: Reached,
+    version: str,
+    log: Log,
+    token: str | None = None,
+    *,
+    beside: Beside = at_once,
+) -> ASGIApp:
     """The application of one door; with a token, nothing at all is answered to who does not show it."""
-    routes = [_read_route(daemon, path, read) for path, read in READS.items()]
-    routes += [_push_route(daemon, path, reader) for path, reader in _READERS.items()]
+    routes = [_read_route(daemon, path, read, beside) for path, read in READS.items()]
+    routes += [_push_route(daemon, path, reader, beside) for path, reader in _READERS.items()]
     routes += order_routes(daemon, log, guarded=token is not None)
     routes += call_routes(daemon, reached, log, guarded=token is not None)
     routes += [_health_route(daemon, version), _openapi_route(version)]
@@ -84,17 +93,24 @@ def rest_app(daemon: Daemon, reached: Reached, version: str, log: Log, token: st
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _read_route(daemon: Daemon, path: str, read: Read) -> HTTPRouteHandler:
-    def answer(request: Asked) -> Response[bytes]:
+def _read_route(daemon: Daemon, path: str, read: Read, beside: Beside) -> HTTPRouteHandler:
+    async def answer(request: Asked) -> Response[bytes]:
         world = daemon.world()
         if world is None:
             return response(STARTING)
         name = str(request.path_params.get("name", ""))
         query = tuple(request.query_params.multi_items())
         question = Question(world, daemon.moment(), daemon.settings, request.url.path, name, query)
-        return response(answer_to(read, question))
+        # Long answers are made beside the loop: health is answered meanwhile.
+        return await beside(_known(world), lambda: response(answer_to(read, question)))
 
-    return _get(path, answer)
+    return get(litestar_path(path))(answer)
+
+
+def _known(world: World) -> int:
+    """How much an answer may have to look through."""
+    described = sum(len(description.templates) for description in world.descriptions.values())
+    return described + len(world.instances) + len(world.requests) + len(world.decisions)
 
 
 def _health_route(daemon: Daemon, version: str) -> HTTPRouteHandler:
@@ -129,15 +145,15 @@ _READERS: Final[Mapping[str, Reader]] = {
 }
 
 
-def _push_route(daemon: Daemon, path: str, reader: Reader) -> HTTPRouteHandler:
+def _push_route(daemon: Daemon, path: str, reader: Reader, beside: Beside) -> HTTPRouteHandler:
     async def answer(request: Asked) -> Response[bytes]:
         source = str(request.path_params["name"])
-        body = await body_of(request)
+        body = await body_of(request, beside=beside)
         if isinstance(body, Answer):
             return response(body)
         if daemon.world() is None:
             return response(STARTING)
-        event = reader(source, body.value, daemon.settings)
+        event = await beside(body.pieces, partial(reader, source, body.value, daemon.settings))
         if isinstance(event, Faulty):
             return response(faulty(event))
         return response(await _pushed(daemon, source, event))

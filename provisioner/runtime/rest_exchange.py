@@ -5,6 +5,7 @@ It alone knows how a body becomes JSON and how long a commit is waited for. It m
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -13,10 +14,14 @@ from litestar import Request, Response
 
 from provisioner.edge.rest_answers import Answer
 from provisioner.edge.rest_fault import Faulty, error_body
+from provisioner.runtime.beside import Beside, at_once
 from provisioner.runtime.engine import FactsUnwritable
 
 PUSH_S: Final = 20.0
 """How long a push waits for its commit; a caller who waits 30 s gets an answer that says what to do."""
+
+PIECE_BYTES: Final = 100
+"""About what a line or an entry takes."""
 
 Asked = Request[Any, Any, Any]
 T = TypeVar("T")
@@ -25,13 +30,14 @@ _DECODER: Final = msgspec.json.Decoder()
 
 
 class Parsed:
-    """A body that is JSON, whatever it says."""
+    """A body that is JSON, whatever it says; `pieces` is about how many lines or entries it holds."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, pieces: int = 0) -> None:
         self.value = value
+        self.pieces = pieces
 
 
-async def body_of(request: Asked, *, unstated: object = None) -> Parsed | Answer:
+async def body_of(request: Asked, *, unstated: object = None, beside: Beside = at_once) -> Parsed | Answer:
     """The body as JSON, or the refusal; where `unstated` is given it stands for a body that is empty."""
     stated = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     content = await request.body()
@@ -41,7 +47,8 @@ async def body_of(request: Asked, *, unstated: object = None) -> Parsed | Answer
         message = "the body must be JSON"
         return Answer(415, error_body("not_json", message, 'send it with "Content-Type: application/json"'))
     try:
-        return Parsed(_DECODER.decode(content))
+        pieces = len(content) // PIECE_BYTES
+        return Parsed(await beside(pieces, partial(_DECODER.decode, content)), pieces)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         where = str(error).rpartition("(byte ")[2].rstrip(")")
         place = f" at byte {where}" if where.isdigit() else ""

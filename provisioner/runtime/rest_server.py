@@ -20,6 +20,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import wrap_app
 
 from provisioner.core.settings import Settings
+from provisioner.runtime.beside import WorkThread
 from provisioner.runtime.log import open_log
 from provisioner.runtime.rest_app import Daemon, rest_app
 from provisioner.runtime.rest_calls import Reached
@@ -53,8 +54,10 @@ async def serve_rest(
     """
     heard: Log = log if log is not None else open_log(verbose=False)
     with open_doors(settings) as doors:
+        beside = WorkThread()
         # One application object a door: Hypercorn and Litestar keep state by application.
-        served = [_Connections(rest_app(daemon, reached, version(DISTRIBUTION), heard, d.token), heard) for d in doors]
+        apps = [rest_app(daemon, reached, version(DISTRIBUTION), heard, d.token, beside=beside) for d in doors]
+        served = [_Connections(app, heard) for app in apps]
         async with trio.open_nursery() as nursery:
             stop = trio.Event()
             for connections, door in zip(served, doors, strict=True):

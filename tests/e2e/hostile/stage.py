@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def play(daemon: Daemon, kinds: Sequence[Kind], seconds: float, steps: Path) -> 
             rss_first = stage.rss()
             time.sleep(seconds * 3 / 4)
             for kind in kinds:
-                _noted(faults, f"{kind.name} is told of", lambda kind=kind: stage.told_of(kind))
+                _noted(faults, f"{kind.name} is told of", partial(stage.told_of, kind))
             rounds, longest_s = stage.good.rounds, stage.good.longest_s
             _noted(faults, "a round of demand is met beside it", lambda: stage.good.rounds > 0)
             rss_last = stage.rss()

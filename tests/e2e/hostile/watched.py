@@ -38,7 +38,7 @@ class Steps(trio.abc.Instrument):
         self._loop = threading.get_ident()
         threading.Thread(target=self._look, daemon=True).start()
 
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """A step begins."""
         self._wall_s = time.monotonic()
         self._began_s = time.thread_time()

@@ -48,30 +48,24 @@ class Stubborn(Plain):
         super().run()
         rest()
 
-    def shutdown(self, params: Message) -> Message:
-        """Answers as if all were well."""
-        return super().shutdown(params)
-
 
 class Parent(Plain):
     """Leaves a process in its group that holds its pipes; ends at the first list."""
 
-    def list(self, params: Message) -> Message:
+    def list(self, _params: Message) -> Message:
         """One more child, then the end."""
         sleeper(own_session=False)
         os._exit(0)
-        return super().list(params)
 
 
 class Escaper(Plain):
     """Leaves a process in a session of its own that holds its pipes; ends at the first list."""
 
-    def list(self, params: Message) -> Message:
+    def list(self, _params: Message) -> Message:
         """One more child, then the end."""
         sleeper(own_session=True)
         time.sleep(0.2)
         os._exit(0)
-        return super().list(params)
 
 
 class Bomb(Plain):

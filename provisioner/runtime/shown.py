@@ -1,0 +1,50 @@
+"""What is kept of the pages of a list until its end: names, so that a list of any length takes little memory.
+
+It proves nothing; what follows from it is the core's.
+"""
+
+from attrs import define, field
+
+from provider_sdk.contract import ListResult
+from provisioner.core.events import SeenInstance, ShownByPages
+from provisioner.core.listing import shown_by
+from provisioner.core.model import Place, Problem
+from provisioner.edge import from_provider
+
+__all__ = ["Shown"]
+
+NOTES_MOST = 1000
+"""Problems and names not found that are kept of a whole pass; a page may hold as many."""
+
+
+@define(eq=False)
+class Shown:
+    """Grows with each page but the last; `count` counts all instances."""
+
+    count: int = 0
+    age_s: int = 0
+    not_found: list[str] = field(factory=list)
+    problems: list[Problem] = field(factory=list)
+    missing: list[Place] = field(factory=list)
+    _ids: set[str] = field(factory=set)
+    _nameless: set[str] = field(factory=set)
+    _tokens: set[str] = field(factory=set)
+    _pages: int = 0
+
+    def add(self, page: ListResult, instances: tuple[SeenInstance, ...]) -> None:
+        """Keeps what the end of the pass has to know of a page."""
+        self._pages += 1
+        self.age_s = max(self.age_s, page.age_s)
+        self.not_found = [*self.not_found, *page.not_found][:NOTES_MOST]
+        self.problems = [*self.problems, *(from_provider.problem(x) for x in page.problems)][:NOTES_MOST]
+        self.missing = [*self.missing, *from_provider.places(page.missing_places)][:NOTES_MOST]
+        found = shown_by(instances)
+        self._ids |= found.ids
+        self._nameless |= found.nameless
+        self._tokens |= found.tokens
+
+    def by_pages(self) -> ShownByPages | None:
+        """All of it; None where the first page is the last."""
+        if not self._pages:
+            return None
+        return ShownByPages(frozenset(self._ids), frozenset(self._nameless), frozenset(self._tokens))
