@@ -9,11 +9,11 @@ from typing import Final
 
 from attrs import frozen
 
-from provider_sdk.contract.messages import DescribeResult, InitializeResult, ListResult, RequestStatusResult
+from provider_sdk.contract.messages import DescribeResult, InitializeResult
 from provider_sdk.contract.notifications import Changed
 from provider_sdk.contract.shape import pointer
-from provider_sdk.contract.types import ParamFault, Report
-from provider_sdk.contract.words import ChangedWhat, InstanceKind, Kind
+from provider_sdk.contract.types import ParamFault
+from provider_sdk.contract.words import ChangedWhat, Kind
 
 
 @frozen
@@ -25,11 +25,10 @@ class _Place:
     field: str | None = None
 
 
+# Not the instances of a list or report: one left out would be taken for gone, or for never made, and goes on costing.
 _PLACES: Final[Mapping[type[object], _Place]] = {
     InitializeResult: _Place("kinds", Kind),
     DescribeResult: _Place("templates", Kind, "kind"),
-    ListResult: _Place("instances", InstanceKind, "kind"),
-    Report: _Place("instances", InstanceKind, "kind"),
     Changed: _Place("what", ChangedWhat),
 }
 
@@ -38,8 +37,6 @@ def without_unknown_kinds(cls: type[object], raw: object) -> tuple[object, tuple
     """Return `raw` without the items of unknown kinds, and what was left out (path in `raw`, and why)."""
     if not isinstance(raw, dict):
         return raw, ()
-    if cls is RequestStatusResult:
-        return _in_each_report(raw)
     place = _PLACES.get(cls)
     return (raw, ()) if place is None else _in_place(place, raw)
 
@@ -55,19 +52,6 @@ def _in_place(place: _Place, raw: dict[str, object]) -> tuple[object, tuple[Para
     why = f"is of a kind unknown here (known: {', '.join(place.words)}) and was left out"
     path = pointer(place.member)
     return {**raw, place.member: kept}, tuple(ParamFault(path + pointer(index), why) for index in sorted(unknown))
-
-
-def _in_each_report(raw: dict[str, object]) -> tuple[object, tuple[ParamFault, ...]]:
-    reports = raw.get("requests")
-    if not isinstance(reports, list | tuple):
-        return raw, ()
-    read = [without_unknown_kinds(Report, report) for report in reports]
-    skipped = tuple(
-        ParamFault(pointer("requests") + pointer(index) + skip.path, skip.detail)
-        for index, (_, skips) in enumerate(read)
-        for skip in skips
-    )
-    return {**raw, "requests": [report for report, _ in read]}, skipped
 
 
 def _is_unknown(place: _Place, item: object) -> bool:

@@ -271,8 +271,9 @@ class ErrorClass(StrEnum):
 
 
 # What a word of a later minor version is read as. A vocabulary that is not here has no weaker word: an unknown one
-# is a fault (per, unit, mode), or its item is skipped and reported (kind).
+# is a fault (per, unit, mode), or its item is skipped and reported (the kind of a template).
 WEAKEST: Final[Mapping[type[StrEnum], StrEnum]] = {
+    InstanceKind: InstanceKind.HOST,  # the kind of who says nothing; never left out, since it costs money
     InstanceState: InstanceState.UNKNOWN,
     Outcome: Outcome.UNKNOWN,
     ReturnState: ReturnState.UNKNOWN,

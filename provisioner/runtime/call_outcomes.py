@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
-from provider_sdk.contract import BadShape, decode
+from provider_sdk.contract import BadShape, decode, decode_noting
 from provider_sdk.contract import Report as WireReport
 from provider_sdk.contract.versions import spoken
 from provisioner.core import events
@@ -48,7 +48,10 @@ def decoded(cls: type[T], outcome: Outcome, told: Told) -> "T | Refusal | Lost |
 
 def _read(cls: type[T], result: Mapping[str, object], told: Told) -> T | Unreadable:
     try:
-        return decode(cls, result)
+        read = decode_noting(cls, result)
+        if read.skipped:
+            told("; ".join(f"{skip.path} {skip.detail}" for skip in read.skipped)[:500])
+        return read.value
     except BadShape as bad:
         why = str(bad)[:500]
     kept = salvaged(cls, result)

@@ -13,6 +13,7 @@ from provider_sdk.contract import (
     DescribeResult,
     InitializeResult,
     Instance,
+    InstanceKind,
     InstanceState,
     ListParams,
     ListResult,
@@ -106,12 +107,24 @@ def test_gr_2_fields_of_a_later_version_are_ignored_everywhere() -> None:
     )
 
 
-def test_gr_2_instances_of_unknown_kinds_are_skipped_and_reported_and_faults_of_the_others_still_found() -> None:
-    read = decode_noting(ListResult, _list(_instance(), _instance(kind="function", units="?"), _instance()))
-    assert len(read.value.instances) == 2
-    assert [skip.path for skip in read.skipped] == ["/instances/1"]
+def test_gr_2_an_instance_of_an_unknown_kind_is_never_left_out_since_it_costs_money() -> None:
+    later = _instance(kind="function")
+    listed = decode_noting(ListResult, _list(_instance(), later))
+    report = {"request_id": "rq-1", "token": "tk-1", "outcome": "made", "instances": [later]}
+    asked = decode_noting(RequestStatusResult, {"requests": [report]})
+    assert [each.kind for each in listed.value.instances] == [InstanceKind.HOST, InstanceKind.HOST]
+    assert [each.kind for each in decode(Report, report).instances] == [InstanceKind.HOST]
+    assert [each.kind for each in asked.value.requests[0].instances] == [InstanceKind.HOST]
+    assert (listed.skipped, asked.skipped) == ((), ())
+
+
+def test_gr_2_templates_of_unknown_kinds_are_skipped_and_reported_and_faults_of_the_others_still_found() -> None:
+    known, later = _template(), _template(kind="function", unit=7)
+    read = decode_noting(DescribeResult, {"revision": "r", "templates": [known, later, known]})
+    assert len(read.value.templates) == 2
+    assert [skip.path for skip in read.skipped] == ["/templates/1"]
     with pytest.raises(BadShape):
-        decode(ListResult, _list(_instance(kind="function"), _instance(units="?")))
+        decode(DescribeResult, {"revision": "r", "templates": [later, _template(unit=7)]})
 
 
 def test_nothing_is_reported_as_skipped_where_all_is_known() -> None:

@@ -1,6 +1,6 @@
 """An answer is read as far as it can be; what can't be read is told, and proves nothing."""
 
-from provider_sdk.contract import ListResult, Report
+from provider_sdk.contract import DescribeResult, ListResult, Report
 from provisioner.core.events import Refusal
 from provisioner.runtime.call_outcomes import Unreadable, decoded, report_of
 from provisioner.runtime.supervision import Answered
@@ -27,6 +27,23 @@ def test_a_report_that_lost_a_thing_is_not_understood() -> None:
     assert isinstance(outcome, Refusal)
     assert not outcome.not_made
     assert told
+
+
+def test_gr_2_a_thing_of_an_unknown_kind_is_in_its_list_which_proves_only_the_absence_of_others() -> None:
+    raw = {"instances": [{**GOOD, "kind": "function"}], "age_s": 0, "complete": True}
+    answer = decoded(ListResult, Answered(raw), lambda _: None)
+    assert isinstance(answer, ListResult)
+    assert ([i.instance for i in answer.instances], answer.complete) == (["i-1"], True)
+
+
+def test_gr_2_a_template_of_an_unknown_kind_is_left_out_and_told() -> None:
+    told: list[str] = []
+    sizes = {"granularity": {"max_units": 1}, "lead_time": {"typical_s": 1, "worst_s": 2}}
+    raw = {"revision": "r", "templates": [{"template": "t", "kind": "function", "unit": "call", **sizes}]}
+    answer = decoded(DescribeResult, Answered(raw), told.append)
+    assert isinstance(answer, DescribeResult)
+    assert answer.templates == ()
+    assert "/templates/0" in told[0]
 
 
 def test_a_list_is_read_past_what_has_no_readable_id() -> None:
