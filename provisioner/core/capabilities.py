@@ -2,7 +2,7 @@
 
 from provisioner.core.world import World
 
-CANCEL, FORGET = "cancel", "forget"
+CANCEL, DESCRIBE_DELTA, EXTEND, FORGET = "cancel", "describe.delta", "extend", "forget"
 
 
 def can(world: World, provider: str, capability: str) -> bool:

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from provisioner.core import (
     cancelling,
+    extending,
     forgetting,
     intake,
     intake_supply,
@@ -26,6 +27,7 @@ from provisioner.core.events import (
     DemandPushed,
     Described,
     Event,
+    ExtendAnswered,
     ForgetAnswered,
     HealthSeen,
     HintEvent,
@@ -43,6 +45,7 @@ from provisioner.core.events import (
     ProviderHinted,
     ProviderNotOpened,
     ProviderOpened,
+    PurchaseEvent,
     ReadEvent,
     ReadFailed,
     RequestAnswered,
@@ -84,12 +87,12 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             | ProviderRestarted()
         ):
             return _from_people(draft, event, now, settings)
-        case RequestAnswered() | RequestAsked() | CancelAnswered() | ForgetAnswered() | ReturnAnswered() | LateAnswer():
-            return _from_call(draft, event, now, settings)
-        case Listed() | Described() | ReadFailed():
-            return _from_read(outcomes.landed(draft, event.key), event, now, settings)
-        case NoticeGiven() | ProgressTold() | ListedPage():
-            return _from_hint(draft, event, now)
+        case RequestAnswered() | RequestAsked() | CancelAnswered() | LateAnswer():
+            return _on_purchase(draft, event, now, settings)
+        case ForgetAnswered() | ExtendAnswered() | ReturnAnswered():
+            return _from_call(outcomes.landed(draft, event.key), event, now, settings)
+        case Listed() | Described() | ReadFailed() | NoticeGiven() | ProgressTold() | ListedPage():
+            return _from_news(draft, event, now, settings)
         case (
             ProcessSpawned()
             | ProcessNotSpawned()
@@ -117,12 +120,12 @@ def _from_people(draft: Draft, event: SourceEvent | OperatorEvent, now: Moment, 
 def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) -> Draft:
     """An effect is in flight until its outcome is taken here."""
     match event:
-        case RequestAnswered() | RequestAsked() | CancelAnswered() | LateAnswer():
-            return _on_purchase(draft, event, now, settings)
         case ReturnAnswered():
-            return outcomes.take_return_answer(outcomes.landed(draft, event.key), event, now, settings)
+            return outcomes.take_return_answer(draft, event, now, settings)
         case ForgetAnswered():
-            return forgetting.take_forgotten(outcomes.landed(draft, event.key), event, now)
+            return forgetting.take_forgotten(draft, event, now)
+        case ExtendAnswered():
+            return extending.take_extended(draft, event, now, settings)
 
 
 def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) -> Draft:
@@ -135,8 +138,10 @@ def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) 
             return providers.take_read_failed(draft, event, now)
 
 
-def _from_hint(draft: Draft, event: HintEvent, now: Moment) -> Draft:
+def _from_news(draft: Draft, event: ReadEvent | HintEvent, now: Moment, settings: Settings) -> Draft:
     match event:
+        case Listed() | Described() | ReadFailed():
+            return _from_read(outcomes.landed(draft, event.key), event, now, settings)
         case NoticeGiven():
             return _noticed(draft, event)
         case ProgressTold():
@@ -145,9 +150,7 @@ def _from_hint(draft: Draft, event: HintEvent, now: Moment) -> Draft:
             return listing.take_page(draft, event, now)
 
 
-def _on_purchase(
-    draft: Draft, event: RequestAnswered | RequestAsked | CancelAnswered | LateAnswer, now: Moment, settings: Settings
-) -> Draft:
+def _on_purchase(draft: Draft, event: PurchaseEvent, now: Moment, settings: Settings) -> Draft:
     match event:
         case RequestAnswered():
             return outcomes.take_answer(outcomes.landed(draft, event.key), event, now, settings)

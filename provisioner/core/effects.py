@@ -141,6 +141,25 @@ class AskReturn:
     return_id: str
 
 
+@frozen
+class ExtendItem:
+    """One instance, as its provider calls it, and until when (epoch) it is to be left to us."""
+
+    instance: str
+    provider_id: str
+    until_at: float
+
+
+@frozen
+class ExtendInstances:
+    """Put off the end of instances; saying it again is harmless, the later time wins."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    items: tuple[ExtendItem, ...]
+
+
 Effect = (
     StartProcess
     | OpenProvider
@@ -152,6 +171,7 @@ Effect = (
     | AskRequest
     | CancelRequest
     | Forget
+    | ExtendInstances
     | SendReturn
     | AskReturn
 )

@@ -6,7 +6,7 @@ Over 400 lines because the union is closed: whoever adds an event finds all othe
 
 from attrs import frozen
 
-from provisioner.core.effects import EffectKey
+from provisioner.core.effects import EffectKey, ExtendItem
 from provisioner.core.facts import Key
 from provisioner.core.model import (
     Amounts,
@@ -397,8 +397,29 @@ class ReturnAnswered:
     outcome: ReturnWords | Refusal | NotWritten | Lost
 
 
+@frozen
+class ExtendWord:
+    """The provider's word on one instance: the end that now stands, and why it is not the one asked for."""
+
+    provider_id: str
+    expires_at: float | None = None
+    problem: Problem | None = None
+
+
+@frozen
+class ExtendAnswered:
+    """What came of asking for a later end of these instances."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    items: tuple[ExtendItem, ...]
+    outcome: tuple[ExtendWord, ...] | Refusal | NotWritten | Lost
+
+
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
-CallEvent = RequestAnswered | RequestAsked | CancelAnswered | ForgetAnswered | ReturnAnswered | LateAnswer
+PurchaseEvent = RequestAnswered | RequestAsked | CancelAnswered | LateAnswer
+CallEvent = ForgetAnswered | ExtendAnswered | ReturnAnswered
 ReadEvent = Listed | Described | ReadFailed
 HintEvent = NoticeGiven | ProgressTold | ListedPage
 ProcessEvent = (
@@ -410,6 +431,7 @@ Event = (
     | PlanningDue
     | SourceEvent
     | OperatorEvent
+    | PurchaseEvent
     | CallEvent
     | ReadEvent
     | HintEvent

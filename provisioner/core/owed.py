@@ -7,13 +7,14 @@ It decides nothing: everything here was decided before and is a fact. What is in
 from attrs import field, frozen
 
 from provisioner.core.cancelling import cancel_ask, is_cancel_owed
-from provisioner.core.capabilities import CANCEL, FORGET, can
+from provisioner.core.capabilities import CANCEL, DESCRIBE_DELTA, FORGET, can
 from provisioner.core.effects import (
     AskRequest,
     AskReturn,
     CancelRequest,
     Effect,
     EffectKey,
+    ExtendInstances,
     Forget,
     OpenProvider,
     ReadDescription,
@@ -25,12 +26,13 @@ from provisioner.core.effects import (
     StopProcess,
 )
 from provisioner.core.events import Moment
-from provisioner.core.facts import FactKind, Key, RequestFact, ReturnFact
+from provisioner.core.extending import due_boot_s, holds_back, owed_extension
+from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact
 from provisioner.core.giveback import ReturnState
 from provisioner.core.model import Carrier
 from provisioner.core.owner import boot_read_at, may_buy, may_resend, waits_until_boot_s
 from provisioner.core.process import ProcessState
-from provisioner.core.providers import ALIVE, DESCRIBE_DELTA, epoch_of, has_capability, view_of
+from provisioner.core.providers import ALIVE, epoch_of, view_of
 from provisioner.core.request import ASKED, RequestState
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id
@@ -75,9 +77,9 @@ def owed_in_any_case(world: World, key: Key, now: Moment, settings: Settings) ->
         case FactKind.RETURN if key.id in world.open_returns:
             return _of_return(world, world.open_returns[key.id], now)
         case FactKind.INSTANCE if key.id in world.live:
-            return Owed((), boot_read_at(world, world.live[key.id], now))
+            return _of_instance(world, world.live[key.id], now, settings)
         case FactKind.PROCESS if key.id in settings.providers:
-            return _with_pause_end(_of_process(world, key.id, now), world, key.id, now)
+            return _with_pause_end(_of_process(world, key.id, now, settings), world, key.id, now)
         case _:
             return NOTHING_OWED
 
@@ -89,8 +91,23 @@ def record_of(effect: Effect) -> Key:
             return Key(FactKind.REQUEST, effect.request)
         case SendReturn() | AskReturn():
             return Key(FactKind.RETURN, effect.return_id)
-        case StartProcess() | OpenProvider() | StopProcess() | ReadDescription() | ReadList() | ReadSome() | Forget():
+        case (
+            StartProcess()
+            | OpenProvider()
+            | StopProcess()
+            | ReadDescription()
+            | ReadList()
+            | ReadSome()
+            | Forget()
+            | ExtendInstances()
+        ):
             return Key(FactKind.PROCESS, effect.provider)
+
+
+def _of_instance(world: World, instance: InstanceFact, now: Moment, settings: Settings) -> Owed:
+    """An instance owes nothing itself; what is to be asked about it is owed by its provider's record."""
+    wakes = (boot_read_at(world, instance, now), due_boot_s(world, instance, settings, now))
+    return Owed((), min((at for at in wakes if at is not None), default=None))
 
 
 def _wall(now: Moment, at: float) -> float:
@@ -159,7 +176,8 @@ def _of_return(world: World, giveback: ReturnFact, now: Moment) -> Owed:
         return NOTHING_OWED
     match giveback.state:
         case ReturnState.PLANNED:
-            return Owed((), now.boot_s)
+            waits = any(holds_back(world, world.live[i.instance]) for i in giveback.items if i.instance in world.live)
+            return Owed((), None if waits else now.boot_s)
         case ReturnState.SENDING:
             if giveback.carrier != Carrier(epoch_of(world, giveback.provider), view.number):
                 return Owed((), now.boot_s)
@@ -186,7 +204,7 @@ def _with_pause_end(found: Owed, world: World, provider: str, now: Moment) -> Ow
     return Owed(found.effects, at if found.wake_boot_s is None else min(at, found.wake_boot_s))
 
 
-def _of_process(world: World, provider: str, now: Moment) -> Owed:
+def _of_process(world: World, provider: str, now: Moment, settings: Settings) -> Owed:
     view = view_of(world, provider)
     epoch = epoch_of(world, provider)
     fact = world.processes.get(provider)
@@ -205,7 +223,7 @@ def _of_process(world: World, provider: str, now: Moment) -> Owed:
         case ProcessState.BACKING_OFF | ProcessState.QUARANTINED:
             return Owed((), view.wait_until_boot_s)
         case ProcessState.READY | ProcessState.DEGRADED:
-            return _reads(world, provider, view, now)
+            return _reads(world, provider, view, now, settings)
         case ProcessState.STARTING:
             return NOTHING_OWED
         case ProcessState.PARKED:
@@ -215,10 +233,10 @@ def _of_process(world: World, provider: str, now: Moment) -> Owed:
 
 def _known(world: World, provider: str, view: ProcessView) -> str | None:
     """The revision since which changes are asked for; None where the whole description is."""
-    return (view.delta_from or None) if has_capability(world, provider, DESCRIBE_DELTA) else None
+    return (view.delta_from or None) if can(world, provider, DESCRIBE_DELTA) else None
 
 
-def _reads(world: World, provider: str, view: ProcessView, now: Moment) -> Owed:
+def _reads(world: World, provider: str, view: ProcessView, now: Moment, settings: Settings) -> Owed:
     found = _Sum()
     lists = world.seen.lists.get(provider, ListView())
     if now.boot_s >= view.describe_after_boot_s:
@@ -238,6 +256,8 @@ def _reads(world: World, provider: str, view: ProcessView, now: Moment) -> Owed:
         found.effects.append(Forget(key, provider, view.number, forget.requests, forget.returns))
     elif can(world, provider, FORGET):
         found.wakes.append(forget.next_boot_s)
+    extension = owed_extension(world, provider, view.number, now, settings)
+    found.effects.extend([extension] if extension is not None else [])
     if refs:
         key = EffectKey("read_some", provider, provider, view.number, 0)
         found.effects.append(ReadSome(key, provider, view.number, refs))

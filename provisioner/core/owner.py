@@ -6,12 +6,15 @@ that work has ended.
 It must not decide what to buy or what to give back.
 """
 
+from collections.abc import Iterator
+
 from attrs import evolve
 
-from provisioner.core import answers, cancelling, forgetting, outcomes
+from provisioner.core import answers, cancelling, extending, forgetting, outcomes
 from provisioner.core import giveback as giveback_life
 from provisioner.core import process as process_life
 from provisioner.core import request as request_life
+from provisioner.core.entries import entry_of
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact, WishFact, WishKind
@@ -19,7 +22,7 @@ from provisioner.core.giveback import ReturnState, ReturnTrigger
 from provisioner.core.instance import InstanceState, InstanceTrigger
 from provisioner.core.instance import step as instance_step
 from provisioner.core.intake import want_plan
-from provisioner.core.model import Carrier, DrainKind, EntryState, SupplyEntry
+from provisioner.core.model import Carrier, DrainKind, EntryState
 from provisioner.core.pauses import doubled_s
 from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
@@ -44,7 +47,7 @@ def advance(draft: Draft, key: Key, now: Moment, settings: Settings) -> Draft:
         case FactKind.RETURN if key.id in world.open_returns:
             return _return(draft, world.open_returns[key.id], now, settings)
         case FactKind.INSTANCE if key.id in world.live:
-            return _instance(draft, world.live[key.id], now)
+            return _instance(draft, world.live[key.id], now, settings)
         case FactKind.WISH if key.id in world.wishes:
             return _wish(draft, key.id, now)
         case FactKind.PROCESS:
@@ -231,10 +234,16 @@ def _return(draft: Draft, giveback: ReturnFact, now: Moment, settings: Settings)
         return draft
     carrier = Carrier(epoch_of(draft.world, giveback.provider), view.number)
     if giveback.state is ReturnState.PLANNED:
+        if any(extending.holds_back(draft.world, i) for i in _things(draft.world, giveback)):
+            return draft
         return _send_return(draft, giveback, carrier, now)
     if giveback.state is ReturnState.SENDING and giveback.carrier != carrier:
         return draft.put(FactKind.RETURN, giveback.id, evolve(giveback, carrier=carrier, frames=giveback.frames + 1))
     return draft
+
+
+def _things(world: World, giveback: ReturnFact) -> Iterator[InstanceFact]:
+    return (world.live[item.instance] for item in giveback.items if item.instance in world.live)
 
 
 def _send_return(draft: Draft, giveback: ReturnFact, carrier: Carrier, now: Moment) -> Draft:
@@ -258,8 +267,8 @@ def _send_return(draft: Draft, giveback: ReturnFact, carrier: Carrier, now: Mome
     return draft
 
 
-def _instance(draft: Draft, instance: InstanceFact, now: Moment) -> Draft:
-    draft = _end_ask_drain(draft, instance)
+def _instance(draft: Draft, instance: InstanceFact, now: Moment, settings: Settings) -> Draft:
+    draft = extending.looked(_end_ask_drain(draft, instance), instance, now, settings)
     due_boot_s = boot_read_at(draft.world, instance, now)
     if due_boot_s is None or now.boot_s < due_boot_s:
         return draft
@@ -291,16 +300,6 @@ def _end_ask_drain(draft: Draft, instance: InstanceFact) -> Draft:
     if entry is None or entry.state is not EntryState.BUSY:
         return draft
     return want_plan(draft.put(FactKind.INSTANCE, instance.id, evolve(instance, drain=None)))
-
-
-def entry_of(world: World, instance: InstanceFact) -> SupplyEntry | None:
-    """What the source of an instance said of it last."""
-    for source in dict.fromkeys(share.source for share in instance.shares):
-        supply = world.supplies.get(source)
-        for entry in supply.entries if supply is not None else ():
-            if entry.instance == instance.id:
-                return entry
-    return None
 
 
 def _wish(draft: Draft, id: str, now: Moment) -> Draft:

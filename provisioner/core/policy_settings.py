@@ -92,6 +92,24 @@ class Join:
 
 
 @frozen(kw_only=True)
+class Extend:
+    """How the end of what a provider takes back at a time it names is put off, while it is in use."""
+
+    ahead_s: float = field(
+        default=10 * MINUTE,
+        metadata=row(
+            Form.DURATION,
+            "So long before its end a later one is asked for; at least twice what the provider takes for an answer.",
+            least=0.1,
+        ),
+    )
+    stay_s: float = field(
+        default=60 * MINUTE,
+        metadata=row(Form.DURATION, "How far from then the new end is asked for.", least=1),
+    )
+
+
+@frozen(kw_only=True)
 class RequestLimits:
     """How big one purchase may be."""
 
@@ -128,6 +146,9 @@ class PolicySettings:
             "A purchase overdue by this long, or of unknown outcome, stops answering demand; its money stays reserved.",
             key="cover.unless_learned",
         ),
+    )
+    extend: Extend = field(
+        default=Extend(), metadata=row(Form.SECTION, "How an end that a provider named is put off.", of=Extend)
     )
     request: RequestLimits = field(
         default=RequestLimits(), metadata=row(Form.SECTION, "How big one purchase may be.", of=RequestLimits)

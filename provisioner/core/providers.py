@@ -43,7 +43,6 @@ WANTED_MOST = 10_000
 """Things named in hints that wait to be read; where it would be more, the whole list is read."""
 FAULTY_EXIT = 78
 FAULTY_CLASSES = frozenset({"version", "config"})
-DESCRIBE_DELTA = "describe.delta"
 ALIVE = (ProcessState.READY, ProcessState.DEGRADED)
 
 _T = ProcessTrigger
@@ -63,12 +62,6 @@ def is_present(world: World, provider: str, number: int) -> bool:
 def epoch_of(world: World, provider: str) -> int:
     """The epoch under which this daemon acts for the provider; 0 if it does not."""
     return world.seen.epochs.get(provider_lease(provider), 0)
-
-
-def has_capability(world: World, provider: str, capability: str) -> bool:
-    """Whether the provider named this capability in its handshake; nothing that needs one is sent without (GR-3)."""
-    description = world.descriptions.get(provider)
-    return description is not None and capability in description.capabilities
 
 
 def with_view(draft: Draft, provider: str, view: ProcessView) -> Draft:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from attrs import field, frozen
 
-from provisioner.core.policy_settings import BackOff, Drain, Join, PolicySettings, Reclaim, RequestLimits
+from provisioner.core.policy_settings import BackOff, Drain, Extend, Join, PolicySettings, Reclaim, RequestLimits
 from provisioner.core.provider_settings import (
     USABLE_MEMORY_PERMILLE,
     BillingOverride,
@@ -33,6 +33,7 @@ __all__ = [
     "Consumer",
     "Credentials",
     "Drain",
+    "Extend",
     "Handshake",
     "HttpBind",
     "Join",

@@ -90,6 +90,15 @@ class Progress:
 
 
 @frozen
+class Extension:
+    """What came of asking for a later end of one instance: tries that were refused, when to ask again, and why."""
+
+    tries: int = 0
+    next_boot_s: float = 0.0
+    problem: Problem | None = None
+
+
+@frozen
 class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
     fact knows; of the newest one besides, what the provider said was wrong with it, and which places it could not read.
@@ -150,7 +159,9 @@ class Seen:
     closed. `wanted` are a
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
     closed, without it; and by instance whose give-back does not find it.
-    `progress` is by open request. `unneeded_since` is by instance: since which pass it served no line, without a break.
+    `progress` is by open request. `extending` are instances, by provider, that wait for a later end; `extensions` is
+    what came of asking, by instance.
+    `unneeded_since` is by instance: since which pass it served no line, without a break.
     `wall_offset_s` is wall clock less boot clock since `steady_since_boot_s`; `undated` are purchases that were open
     when the wall clock jumped: how old their tokens are is not known any more.
     """
@@ -174,6 +185,8 @@ class Seen:
     forgets: Map[str, ForgetView] = field(factory=Map)
     plan: PlanView = field(factory=PlanView)
     progress: Map[str, Progress] = field(factory=Map)
+    extending: Map[str, frozenset[str]] = field(factory=Map)
+    extensions: Map[str, Extension] = field(factory=Map)
 
 
 @frozen

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from provider_sdk.contract import (
     ErrorData,
+    ExtendedItem,
     InitializeResult,
     Instance,
     ListResult,
@@ -31,7 +32,7 @@ from provider_sdk.contract.types import Limit as WireLimit
 from provider_sdk.contract.types import Place as WirePlace
 from provider_sdk.contract.types import Problem as WireProblem
 from provider_sdk.contract.words import Outcome, PriceModel
-from provisioner.core.events import ItemWord, Refusal, Report, SeenInstance, SeenMark
+from provisioner.core.events import ExtendWord, ItemWord, Refusal, Report, SeenInstance, SeenMark
 from provisioner.core.model import (
     Amounts,
     Billing,
@@ -279,6 +280,11 @@ def item_word(wire: ReturnedItem) -> ItemWord:
 
 def _wait(wire: int | None) -> int | None:
     return None if wire is None else min(wire, WAIT_MOST_S)
+
+
+def extend_word(wire: ExtendedItem) -> ExtendWord:
+    """The provider's word on the end of one instance."""
+    return ExtendWord(wire.instance, _at(wire.expires_at), problem(wire.problem) if wire.problem is not None else None)
 
 
 def _at(wire: str | None) -> float | None:

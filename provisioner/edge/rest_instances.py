@@ -17,7 +17,7 @@ from provisioner.core.settings import Settings
 from provisioner.core.world import World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_page import FLAG_WORDS, Asked, Filter, page_of
-from provisioner.edge.rest_shape import attributes_json, place_json, price_json, shares_json
+from provisioner.edge.rest_shape import attributes_json, place_json, price_json, problem_json, shares_json
 from provisioner.edge.rest_times import time_text
 
 INSTANCE_FILTERS = (
@@ -136,8 +136,18 @@ def _times(instance: InstanceFact, entry: SupplyEntry | None, seen: InstanceView
         "gone_at": time_text(instance.gone_at),
         "paid_until": time_text(paid_until(instance, seen.now.at)),
         "expires_at": time_text(instance.expires_at),
+        "extension": _extension(instance, seen),
         "expected_at": time_text(instance.requested_at + instance.terms.lead_typical_s) if is_coming else None,
     }
+
+
+def _extension(instance: InstanceFact, seen: InstanceView) -> Json | None:
+    """Why its end could not be put off, and when that is tried again; None unless it was refused."""
+    told = seen.world.seen.extensions.get(instance.id)
+    if told is None or told.problem is None:
+        return None
+    next_at = seen.now.at + told.next_boot_s - seen.now.boot_s
+    return {"tries": told.tries, "problem": problem_json(told.problem), "next_try_at": time_text(next_at)}
 
 
 def _idle_since(instance: InstanceFact, entry: SupplyEntry | None, seen: InstanceView) -> float | None:

@@ -12,6 +12,8 @@ from provider_sdk.contract import (
     AskedRequest,
     CancelParams,
     DescribeParams,
+    ExtendItem,
+    ExtendParams,
     ForgetParams,
     InitializeParams,
     ListParams,
@@ -29,6 +31,7 @@ from provider_sdk.contract import (
 from provider_sdk.contract.messages import Program
 from provider_sdk.contract.versions import VERSIONS, named_beyond_first
 from provider_sdk.contract.words import Mode, Per, ReturnWhy, View
+from provisioner.core import effects as core_effects
 from provisioner.core.facts import RequestFact, ReturnFact
 from provisioner.core.model import Price
 from provisioner.core.settings import ProviderSettings
@@ -146,6 +149,12 @@ def return_params(giveback: ReturnFact, epoch: int, not_after: float) -> dict[st
     """The frame of one give-back: what is kept of each named instance, without what is proven already."""
     items = tuple(ReturnItem(i.provider_id, i.keep) for i in giveback.items)
     return encode(ReturnParams(giveback.id, items, epoch, not_after, ReturnWhy(giveback.why)))
+
+
+def extend_params(items: Sequence[core_effects.ExtendItem], epoch: int, not_after: float) -> dict[str, object]:
+    """One frame that puts ends off."""
+    wanted = tuple(ExtendItem(i.provider_id, format_time(i.until_at)) for i in items)
+    return encode(ExtendParams(wanted, epoch, not_after))
 
 
 def return_status_params(ids: Sequence[str]) -> dict[str, object]:

@@ -26,6 +26,7 @@ from provisioner.core.effects import (
     AskReturn,
     CancelRequest,
     Effect,
+    ExtendInstances,
     Forget,
     OpenProvider,
     ReadDescription,
@@ -53,6 +54,7 @@ from provisioner.runtime.call_outcomes import (
     report_of,
     unanswered,
 )
+from provisioner.runtime.optional_calls import OptionalCalls
 from provisioner.runtime.provider_process import KEEP, Committed, ProcessSeat
 from provisioner.runtime.shown import Shown
 from provisioner.runtime.supervision import Answered, Log
@@ -64,7 +66,7 @@ PAGES_MOST = 10_000
 LISTED_MOST = 250_000
 """A list without an end must not fill the memory."""
 
-Said = SendRequest | CancelRequest | Forget | SendReturn
+Said = SendRequest | CancelRequest | Forget | ExtendInstances | SendReturn
 Carried = StartProcess | OpenProvider | StopProcess | ReadDescription | ReadList | ReadSome | Said
 
 
@@ -86,6 +88,7 @@ class ProviderLink:
         self._beside = beside
         self._seat = ProcessSeat(settings, who, folders, engine, nursery, log, keep=keep)
         self._who, self._engine, self._nursery, self._log = who, engine, nursery, log
+        self._optional = OptionalCalls(self._seat, engine, self._told)
         self._asks: list[AskRequest] = []
         self._return_asks: list[AskReturn] = []
 
@@ -141,6 +144,8 @@ class ProviderLink:
                 await self._cancel(effect)
             case Forget():
                 await self._forget(effect)
+            case ExtendInstances():
+                await self._optional.extend(effect)
             case SendReturn():
                 await self._send_return(effect)
 

@@ -5,6 +5,7 @@ What it hears stands in `heard.jsonl` in its state folder, one message a line. I
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ PROMISES: Message = {
     "mark": {"kept": "far_side"},
     "list": {"covers": "far_side", "delay_s": 0},
     "return": {"observed": True},
-    "calls": {"in_flight": 8, "late_effect_s": 0},
+    "calls": {"in_flight": 8, "late_effect_s": 0, "answer_s": {"extend": 1}},
 }
 
 
@@ -110,6 +111,8 @@ class Provider:
             ref = f"{params['token']}.{n}"
             self.instances[ref] = {"instance": ref, "template": params["template"], "units": 1, "state": "running",
                                    "mark": params["mark"]}  # fmt: skip
+            if "lease_s" in self.config:
+                self.instances[ref]["expires_at"] = time_text(self.config["lease_s"])
             made.append({name: value for name, value in self.instances[ref].items() if name != "mark"})
         report = {"request_id": params["request_id"], "token": params["token"], "outcome": "made", "instances": made}
         self.reports[params["token"]] = report
@@ -139,7 +142,21 @@ class Provider:
         """Everything, in one page; the daemon is told of another description."""
         if self.described != self.turn("description"):
             say({"method": "changed", "params": {"what": ["description"]}})
+        now = time_text(0)
+        self.instances = {ref: i for ref, i in self.instances.items() if i.get("expires_at", now) >= now}
         return {"instances": [*self.instances.values()], "age_s": 0, "complete": True}
+
+    def extend(self, params: Message) -> Message:
+        """Puts ends off by a lease at most, or refuses as the configuration says."""
+        items: list[Message] = []
+        for item in params["items"]:
+            mine = self.instances[item["instance"]]
+            if "extends_not" in self.config:
+                items.append({"instance": item["instance"], "problem": {"error_class": self.config["extends_not"]}})
+                continue
+            mine["expires_at"] = max(mine["expires_at"], min(item["until"], time_text(self.config["lease_s"])))
+            items.append({"instance": item["instance"], "expires_at": mine["expires_at"]})
+        return {"items": items}
 
     def ping(self, params: Message) -> Message:
         """Well."""
@@ -148,6 +165,11 @@ class Provider:
     def shutdown(self, params: Message) -> Message:
         """Nothing stays open."""
         return {"open": 0}
+
+
+def time_text(in_s: float) -> str:
+    """So many seconds from now, as the contract writes times."""
+    return (datetime.now(UTC) + timedelta(seconds=in_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def say(message: Message) -> None:

@@ -8,6 +8,7 @@ from provisioner.core.effects import (
     AskReturn,
     CancelRequest,
     Effect,
+    ExtendInstances,
     Forget,
     OpenProvider,
     ReadDescription,
@@ -38,6 +39,8 @@ def begin(frames: Frames, daemon: Daemon, effect: Effect) -> None:
             purchases.ask(frames, daemon, effect)
         case CancelRequest():
             purchases.cancel(frames, daemon, effect)
+        case ExtendInstances():
+            raise AssertionError("no provider of a history declares extend")
         case SendReturn() | AskReturn() | Forget():
             _end(frames, daemon, effect)
 
