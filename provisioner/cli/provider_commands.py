@@ -106,3 +106,34 @@ def provider_call(
 ) -> None:
     """Ask a provider something that changes nothing, in the daemon's own conversation with it."""
     raise typer.Exit(print_called(call(client(socket, url, token_file, config), name, method, params), as_json=as_json))
+
+
+@provider_app.command("replay", context_settings={"allow_extra_args": True})
+def provider_replay(
+    context: typer.Context,
+    place: Annotated[str, typer.Argument(metavar="FILE|NAME", help="A black box, or with -c a provider's name.")],
+    config: Annotated[Path | None, typer.Option("-c", "--config", help="The configuration that has NAME.")] = None,
+    process: Annotated[int | None, typer.Option("--process", help="Only this process; played: else the last.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="With the frames themselves.")] = False,
+    changing: Annotated[bool, typer.Option("--changing", help="Play purchases and give-backs too.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds to wait for an answer.")] = 60.0,
+    env: Annotated[list[str] | None, typer.Option("--env", help="A variable the command gets.")] = None,
+    credential: Annotated[list[str] | None, typer.Option("--credential", help="A credential file it gets.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what was said to a provider and by it; with -- COMMAND play that to COMMAND and compare, exit 1 if it
+    answers otherwise."""
+    replay = import_module("provisioner.cli.provider_replay").provider_replay
+    code = replay(
+        place,
+        context.args,
+        config=config,
+        process=process,
+        full=full,
+        changing=changing,
+        timeout_s=timeout,
+        env_names=env or [],
+        credential_files=credential or [],
+        as_json=as_json,
+    )
+    raise typer.Exit(code)

@@ -8,6 +8,7 @@ that is full or slow costs records, which are counted. It must not know what a f
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +27,9 @@ HIDDEN_RAW: Final = HIDDEN.encode()
 _BOOT_S: Final = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 _SLOW_S: Final = 0.1
 _PAUSE_S: Final = 60.0
+_TAIL_BYTES: Final = 32
+_ID_AT_THE_END: Final = re.compile(rb'(,"id":[0-9]{1,16}\})\n$')
+"""Of a call that is cut this is kept too: its answer is known by it."""
 _SLACK_BYTES: Final = 4096
 """A secret that begins before the cut must be known whole to be hidden."""
 
@@ -59,7 +63,8 @@ class BlackBox:
     def told(self, frame: bytes | memoryview) -> None:
         """A frame of ours, of which at least the first byte is in the pipe."""
         body = bytes(frame[: FRAME_KEPT_BYTES + _SLACK_BYTES]).rstrip(b"\n")
-        self._keep(TOLD, body, len(frame) - 1)
+        last = _ID_AT_THE_END.search(bytes(frame[-_TAIL_BYTES:])) if len(frame) > FRAME_KEPT_BYTES else None
+        self._keep(TOLD, body, len(frame) - 1, end=b"" if last is None else last[1])
 
     def heard(self, data: bytes | bytearray) -> None:
         """What was read from the provider: any piece of its stdout, frames and junk alike."""
@@ -95,7 +100,7 @@ class BlackBox:
             self._line_bytes = 0
             self._keep(HEARD, body, size, is_torn=is_torn)
 
-    def _keep(self, direction: bytes, body: bytes, size: int, *, is_torn: bool = False) -> None:
+    def _keep(self, direction: bytes, body: bytes, size: int, *, end: bytes = b"", is_torn: bool = False) -> None:
         boot_s = self._boot_s()
         if boot_s < self._paused_until_s:
             self._left_out += 1
@@ -103,7 +108,7 @@ class BlackBox:
         shown = self._hidden.frame(body)
         if is_cut := size > FRAME_KEPT_BYTES:
             # What was read beyond the cut served to know secrets that lie across it; its own end may hold half a one.
-            shown = shown[: -max(1, len(body) - FRAME_KEPT_BYTES)]
+            shown = shown[: -max(1, len(body) - FRAME_KEPT_BYTES)] + end
         hidden = shown != body if not is_cut else HIDDEN_RAW in shown
         line = line_of(
             time.time(), boot_s, self._number, direction, size, shown, cut=is_cut, hidden=hidden, torn=is_torn
