@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import trio
 
 from provider_sdk.contract.framing import Frame, FrameReader, Junk, Oversize
-from provisioner.edge.peer import LateAnswer, Notified, Stray
+from provisioner.edge.peer import Answered, LateAnswer, Notified, Stray
 from provisioner.runtime.conversation import Conversation
+from provisioner.runtime.pace import Pace
 from provisioner.runtime.pipes import ReadStream
 from provisioner.runtime.stderr_tail import StderrTail, printable
 from provisioner.runtime.supervision import Log, Reporter
@@ -23,9 +24,18 @@ __all__ = ["StdoutReader", "drain_stderr"]
 _READ_BYTES = 65536
 _JUNK_LINES = 20
 _JUNK_WINDOW_S = 60.0
-_HINTS_MOST = 1000
-_HINTS_WINDOW_S = 1.0
-"""Ten times what the contract allows (NT-2); who says more is read no faster, or it would take all of the daemon."""
+_UNASKED_S = 1000
+"""Frames a second that answer no open call, ten times the notifications of NT-2; who says more is read no faster, or it
+would take all of the daemon. What a frame lists counts besides, as half a frame an item."""
+_UNASKED_AT_ONCE = 200
+_STDERR_BYTES_S = 4 << 20
+_STDERR_BYTES_AT_ONCE = 2 << 20
+"""Standard error is read no faster than this: it is always read, and takes no more of the daemon than that."""
+_SPOILT_BYTES_S = 16 << 20
+"""Of a stream that is read only because its process is being ended."""
+_PART_BYTES = 8192
+_FRAMES_IN_A_ROW = 100
+"""A read that holds more is worked on in parts; other tasks have their turn in between."""
 _LEFT_OUT_TOLD_S = 10.0
 
 
@@ -60,54 +70,56 @@ class StdoutReader:
         self._break_off = break_off
         self._junk_at: deque[float] = deque(maxlen=_JUNK_LINES)
         self._too_much_junk = False
-        self._hints = 0
-        self._hints_until = trio.current_time()
-        self._slowed = False
+        self._unasked = Pace(_UNASKED_S, _UNASKED_AT_ONCE)
+        self._spoilt = Pace(_SPOILT_BYTES_S, _SPOILT_BYTES_S / 10)
+        self._is_slowed = False
 
     async def run(self) -> None:
         """Reads until the end of stdout."""
         while data := await _read(self._stream):
             if self._heard is not None:
                 self._heard(data)
-            for found in self._frames.feed(data):
-                match found:
-                    case Frame(obj=message):
-                        self.heard_at = trio.current_time()
-                        await self._take(message)
-                    case Junk(excerpt=excerpt, reason=reason):
-                        self._count_junk(excerpt, reason)
-                    case Oversize():
-                        self._refuse_oversize()
+            if self._conversation.is_closed:
+                await self._spoilt.take(len(data))
+            for part in _parts(data):
+                await trio.lowlevel.checkpoint()
+                for found in self._frames.feed(part):
+                    await self._sort(found)
         for rest in self._frames.end():
             self._count_junk(rest.excerpt, rest.reason)
 
+    async def _sort(self, found: Frame | Junk | Oversize) -> None:
+        match found:
+            case Frame(obj=message):
+                self.heard_at = trio.current_time()
+                await self._take(message)
+            case Junk(excerpt=excerpt, reason=reason):
+                self._count_junk(excerpt, reason)
+            case Oversize():
+                self._refuse_oversize()
+
     async def _take(self, message: dict[str, object]) -> None:
         match self._conversation.take(message):
+            case Answered():
+                pass
             case Stray(reason=reason, is_junk=True):
                 self._count_junk(str(sorted(message)), reason)
-            case Notified(name=name) as said:
-                await self._pace()
+            case Notified(name=name, params=params) as said:
+                await self._slow_down(1 + _listed(params) // 2)
                 if not self.listening and name != "log":
                     self._conversation.peer.counts["early"] += 1
                 elif not self._conversation.is_closed:  # a hint, of no use any more once the end has begun
                     await self._report(said)
             case LateAnswer(is_examined=True) as late:
                 await self._report(late)
-            case _:  # answers were settled, refusals are on their way, the other strays are counted
-                pass
+            case _:  # refusals are on their way, the other strays are counted
+                await self._slow_down(1)
 
-    async def _pace(self) -> None:
-        """Waits where a provider says more than _HINTS_MOST in a window; answers behind them wait as long."""
-        now = trio.current_time()
-        if now >= self._hints_until:
-            self._hints, self._hints_until = 0, now + _HINTS_WINDOW_S
-        self._hints += 1
-        if self._hints <= _HINTS_MOST or self._conversation.is_closed:
-            return
-        if not self._slowed:
-            self._log.warning("provider_says_too_much", notifications=self._hints, then="it is read more slowly")
-            self._slowed = True
-        await trio.sleep_until(self._hints_until)
+    async def _slow_down(self, pieces: float) -> None:
+        """Waits where a provider says more than it may; answers behind that wait as long."""
+        if await self._unasked.take(pieces) and not self._is_slowed:
+            self._log.warning("provider_says_too_much", most_per_s=_UNASKED_S, then="it is read more slowly")
+            self._is_slowed = True
 
     def _count_junk(self, excerpt: str, reason: str) -> None:
         if self._too_much_junk:
@@ -126,9 +138,20 @@ class StdoutReader:
         self._conversation.settle_all(reason)
 
 
+def _parts(data: bytes | bytearray) -> Iterable[bytes | bytearray]:
+    if data.count(b"\n") <= _FRAMES_IN_A_ROW:
+        return (data,)
+    return (data[at : at + _PART_BYTES] for at in range(0, len(data), _PART_BYTES))
+
+
+def _listed(params: Mapping[str, object]) -> int:
+    """How many items the longest list of a notification has."""
+    return max((len(value) for value in params.values() if isinstance(value, list)), default=0)
+
+
 async def drain_stderr(stream: ReadStream, tail: StderrTail, log: Log, *, lines_s: int) -> None:
     """Reads stderr to its end into `tail`; of a flood `lines_s` lines a second reach the log, the rest is counted."""
-    budget = _LineBudget(lines_s)
+    budget, pace = _LineBudget(lines_s), Pace(_STDERR_BYTES_S, _STDERR_BYTES_AT_ONCE)
     try:
         while True:
             data: bytes | bytearray = b""
@@ -140,6 +163,7 @@ async def drain_stderr(stream: ReadStream, tail: StderrTail, log: Log, *, lines_
                 lines, dropped = tail.feed(data)
                 for line in budget.allowed(lines, dropped):
                     log.info("provider_stderr", line=line)
+                await pace.take(len(data))
             budget.tell(log)
     finally:
         budget.tell(log, at_once=True)

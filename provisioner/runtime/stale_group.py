@@ -44,8 +44,14 @@ class _Old:
     start_ticks: int
     marker: str | None
 
-    def members(self) -> tuple[list[ProcEntry], list[ProcEntry]]:
-        """The living processes that are surely of this incarnation, and those that may be (its group, not known)."""
+    async def members(self) -> tuple[list[ProcEntry], list[ProcEntry]]:
+        """The living processes that are surely of this incarnation, and those that may be (its group, not known).
+
+        In a thread: a machine with thousands of processes takes a tenth of a second to be looked through.
+        """
+        return await trio.to_thread.run_sync(self._members)
+
+    def _members(self) -> tuple[list[ProcEntry], list[ProcEntry]]:
         alive = [entry for entry in proc_table.every_process() if not entry.is_dead]
         leader = proc_table.read_entry(self.pid)
         same_leader = leader is not None and leader.start_ticks == self.start_ticks
@@ -84,7 +90,7 @@ async def end_stale_group(
     for number, wait_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, kill_wait_s)):
         if not await _end_members(old, number, wait_s):
             break
-    sure, unsure = old.members()
+    sure, unsure = await old.members()
     left = tuple(sorted(entry.pid for entry in (*sure, *unsure)))
     return StillThere(left) if left else Gone()
 
@@ -92,7 +98,7 @@ async def end_stale_group(
 async def _end_members(old: _Old, number: signal.Signals, wait_s: float) -> bool:
     """Signals every recognised member and waits until there is none; True if some are left when time is over."""
     deadline = trio.current_time() + wait_s
-    while sure := old.members()[0]:
+    while sure := (await old.members())[0]:
         if trio.current_time() >= deadline:
             return True
         async with trio.open_nursery() as nursery:

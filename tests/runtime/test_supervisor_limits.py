@@ -50,16 +50,26 @@ async def test_fr_4_twenty_junk_lines_in_a_minute_end_the_process_and_a_good_fra
         assert "no messages" in (await stage.process.wait_ended()).reason
 
 
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (5000, {"method": "changed", "params": {"what": ["health"]}}),
+        (10, {"method": "changed", "params": {"what": ["instances"], "instances": [f"i-{n}" for n in range(1000)]}}),
+        (5000, {"method": "x-unknown", "params": {}}),
+        (5000, {"id": 7, "method": "initialize", "params": {}}),
+        (5000, {"id": 1_000_000, "result": {}}),
+    ],
+)
 async def test_nt_2_a_provider_that_says_too_much_is_read_no_faster_and_its_answers_count(
-    autojump_clock: Clock,
+    autojump_clock: Clock, times: int, message: dict[str, object]
 ) -> None:
     async with staged() as stage:
         calls = Calls(stage)
         calls.start("a", timeout_s=600)
         sent = await stage.child.read()
         began_s = trio.current_time()
-        for _ in range(5000):
-            await stage.child.say({"method": "changed", "params": {"what": ["health"]}})
+        for _ in range(times):
+            await stage.child.say(message)
         await stage.child.answer(sent)
         with trio.fail_after(30):
             while "a" not in calls.outcomes:

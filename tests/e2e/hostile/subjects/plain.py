@@ -48,10 +48,12 @@ class Plain:
         """Reads calls to the end of stdin."""
         for line in sys.stdin.buffer:
             call = json.loads(line)
+            if "method" not in call:  # what the daemon answers to who asks it
+                continue
+            if call["method"] == "exit":
+                return
             if "id" in call:
                 self.take(call)
-            elif call["method"] == "exit":
-                return
 
     def take(self, call: Message) -> None:
         """Answers one call."""
