@@ -21,10 +21,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 REPLAY_DRIVER ?= ../shared/tools/cluster_driver.py
 REPLAY_LOG ?= ../shared/traces/KTH-SP2-1996-2.1-cln.swf.gz
 
-.PHONY: help setup demo test replay chaos check check-lint check-format check-types check-imports check-house bench docs lock clean
+.PHONY: help setup demo test replay chaos fuzz fuzz-atheris check check-lint check-format check-types check-imports check-house bench docs lock clean
 
 help:  ## say what each verb does
-	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 14
 
 setup: $(INSTALLED)  ## make .venv and install the pinned requirements
 
@@ -43,6 +43,14 @@ chaos: N ?= 2000
 chaos: SEED ?= 1
 chaos: $(INSTALLED)  ## play N random histories full of faults from SEED on, and say what went wrong
 	@$(BIN)/python -m provisioner.sim.chaos $(N) $(SEED)
+
+fuzz: N ?= 100000
+fuzz: SEED ?= 1
+fuzz: $(INSTALLED)  ## say N mutated streams to both sides of the contract from SEED on, and say what broke
+	@$(BIN)/python -m tests.fuzz $(N) $(SEED)
+
+fuzz-atheris: $(INSTALLED)  ## the same, guided by the code reached, where atheris is installed; ARGS goes to libFuzzer
+	@$(BIN)/python -m tests.fuzz.guided $(ARGS)
 
 check: check-lint check-format check-types check-imports check-house  ## lint, format, types, import direction, house rules
 
