@@ -1,12 +1,14 @@
-"""What belongs to each call besides its types: the refusals to expect of it, and the examples that belong together.
+"""What belongs to each call besides its types: the refusals to expect of it, what a capability adds, and the examples
+that belong together.
 
-Alone responsible for these two tables. Knows no form in which they are shown.
+Alone responsible for these tables. Knows no form in which they are shown.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from provider_sdk.contract import Capability
 from provider_sdk.contract import ErrorClass as E
 
 # Any class may answer any call; these are to be expected of every one.
@@ -49,6 +51,11 @@ OF_ONE_CALL: Final[Mapping[str, tuple[E, ...]]] = MappingProxyType(
 
 # Stand in problems and in items of a give-back or an extension, and refuse no call as a whole.
 OF_ITEMS: Final = (E.HELD, E.NOT_FOUND)
+
+# Capabilities that make a required method do more.
+MORE_BY_CAPABILITY: Final[Mapping[str, Capability]] = MappingProxyType(
+    {"describe": Capability.DESCRIBE_DELTA, "list": Capability.LIST_STATE}
+)
 
 # Good examples by name: params, and the result that answers them (none for a notification).
 PAIRS: Final[Mapping[str, tuple[tuple[str, str | None], ...]]] = MappingProxyType(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from provider_sdk.contract import CODES, IMPLY_NOT_MADE, METHODS, NOTIFICATIONS, ErrorClass, Method, NotificationKind
-from provider_sdk.spec.calls import OF_ITEMS, PAIRS, errors_of
+from provider_sdk.spec.calls import MORE_BY_CAPABILITY, OF_ITEMS, PAIRS, errors_of
 from provider_sdk.spec.sources import SUFFIX, Json, Sources
 
 OPENRPC: Final = "1.3.2"
@@ -63,7 +63,11 @@ def _call(method: Method, sources: Sources) -> Json:
         "x-may-change-the-far-side": method.changing,
         "x-params": {"$ref": f"{_COMPONENT}{method.name}.params"},
     }
-    return found if method.capability is None else {**found, "x-capability": str(method.capability)}
+    if method.capability is not None:
+        found["x-capability"] = str(method.capability)
+    if method.name in MORE_BY_CAPABILITY:
+        found["x-more-by-capability"] = str(MORE_BY_CAPABILITY[method.name])
+    return found
 
 
 def _notification(kind: NotificationKind, sources: Sources) -> Json:

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import frozen
 
-from provider_sdk.contract import METHODS, NOTIFICATIONS
+from provider_sdk.contract import METHODS, NOTIFICATIONS, Capability
 from provider_sdk.spec import wire
 from provider_sdk.spec.fields import Tables, table
 from provider_sdk.spec.sources import Json, Sources
@@ -93,6 +93,9 @@ class _Printer:
     def _listed(self, first: str, entries: Mapping[str, str]) -> str:
         asked = _ASKED.match(first)
         match asked and asked[1]:
+            case "capabilities":
+                told = _whole(entries, [str(each) for each in Capability], first)
+                return table(("capability", "what it adds"), ((f"`{name}`", text) for name, text in told.items()))
             case "errors":
                 return wire.errors(_whole(entries, wire.error_classes(), first))
             case "words" if asked is not None:

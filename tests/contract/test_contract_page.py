@@ -81,6 +81,10 @@ def test_every_error_class_has_a_row_with_its_code() -> None:
         assert re.search(rf"^\| {str(code).replace('-', '−')} \| `{error_class}` \| ∅? ?\| \S", TEXT, re.MULTILINE)
 
 
+def test_every_capability_has_a_row() -> None:
+    assert [each for each in Capability if f"\n| `{each}` | " not in TEXT] == []
+
+
 def test_every_promise_is_explained_with_its_weakest_value() -> None:
     for promise in promises():
         assert re.search(rf"^\*\*PR-{re.escape(promise)}\*\* \(.+; weakest: .+\) \S", TEXT, re.MULTILINE), promise

@@ -120,7 +120,12 @@ def test_the_params_of_a_method_are_the_fields_of_its_schema_those_required_firs
 def test_optional_methods_name_their_capability_and_required_ones_none() -> None:
     named = {name: method["x-capability"] for name, method in BY_NAME.items() if "x-capability" in method}
     assert named == {name: str(m.capability) for name, m in METHODS.items() if m.capability is not None}
-    assert set(named) == METHOD_NAMES_AS_CAPABILITY <= {str(each) for each in Capability}
+    assert set(named) == METHOD_NAMES_AS_CAPABILITY
+
+
+def test_every_capability_adds_a_method_or_widens_one() -> None:
+    adding = [method.get("x-capability") or method.get("x-more-by-capability") for method in DOCUMENT["methods"]]
+    assert sorted(filter(None, adding)) == sorted(str(each) for each in Capability)
 
 
 def test_every_error_class_stands_in_it_with_its_code_and_is_to_be_expected_of_a_call_or_an_item() -> None:

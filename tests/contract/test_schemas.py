@@ -1,23 +1,43 @@
 """The schemas are well made, and say exactly what the types say."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, SchemaError
 
 from provider_sdk.contract import CODES, ErrorClass, decode, encode
 from tests.contract import schemas
 from tests.contract.strategies import values
 from tests.contract.wire_types import ERROR_DATA, NO_TYPE, TYPES, ordered, schema_of
 
+ROOT = schemas.FOLDER.parents[2]
+EVERY_SCHEMA = [
+    *sorted((ROOT / "schemas").rglob("*.schema.json")),
+    *sorted((ROOT / "providers").rglob("*.schema.json")),
+]
+
 
 @pytest.mark.parametrize("name", schemas.names())
 def test_a_schema_is_valid_against_the_meta_schema(name: str) -> None:
     Draft202012Validator.check_schema(schemas.load(name))
     assert schemas.load(name)["$id"] == name + schemas.SUFFIX
+
+
+@pytest.mark.parametrize("path", EVERY_SCHEMA, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_schema_of_the_project_is_valid_against_the_meta_schema(path: Path) -> None:
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    assert schema["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
+    Draft202012Validator.check_schema(schema)
+
+
+def test_a_faulty_schema_is_refused_by_the_meta_schema() -> None:
+    with pytest.raises(SchemaError):
+        Draft202012Validator.check_schema({"type": "whole"})
 
 
 def test_there_is_one_schema_for_every_params_result_and_notification_and_none_without_a_type() -> None:
