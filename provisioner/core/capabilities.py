@@ -2,7 +2,7 @@
 
 from provisioner.core.world import World
 
-CANCEL, DESCRIBE_DELTA, EXTEND, FORGET = "cancel", "describe.delta", "extend", "forget"
+CANCEL, DESCRIBE_DELTA, EXTEND, FORGET, QUOTE = "cancel", "describe.delta", "extend", "forget", "quote"
 
 
 def can(world: World, provider: str, capability: str) -> bool:

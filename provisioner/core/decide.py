@@ -17,6 +17,7 @@ from provisioner.core import (
     planner,
     progress,
     providers,
+    quoting,
 )
 from provisioner.core.events import (
     CallEvent,
@@ -46,6 +47,7 @@ from provisioner.core.events import (
     ProviderNotOpened,
     ProviderOpened,
     PurchaseEvent,
+    QuoteAnswered,
     ReadEvent,
     ReadFailed,
     RequestAnswered,
@@ -89,7 +91,7 @@ def decided(world: World, event: Event, now: Moment, settings: Settings) -> Draf
             return _from_people(draft, event, now, settings)
         case RequestAnswered() | RequestAsked() | CancelAnswered() | LateAnswer():
             return _on_purchase(draft, event, now, settings)
-        case ForgetAnswered() | ExtendAnswered() | ReturnAnswered():
+        case ForgetAnswered() | ExtendAnswered() | QuoteAnswered() | ReturnAnswered():
             return _from_call(outcomes.landed(draft, event.key), event, now, settings)
         case Listed() | Described() | ReadFailed() | NoticeGiven() | ProgressTold() | ListedPage():
             return _from_news(draft, event, now, settings)
@@ -126,6 +128,8 @@ def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) 
             return forgetting.take_forgotten(draft, event, now)
         case ExtendAnswered():
             return extending.take_extended(draft, event, now, settings)
+        case QuoteAnswered():
+            return quoting.take_quoted(draft, event, now)
 
 
 def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) -> Draft:

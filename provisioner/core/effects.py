@@ -160,6 +160,17 @@ class ExtendInstances:
     items: tuple[ExtendItem, ...]
 
 
+@frozen
+class AskQuote:
+    """Ask what so many units of a template would cost; obliges nobody."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    template: str
+    units: int
+
+
 Effect = (
     StartProcess
     | OpenProvider
@@ -172,6 +183,7 @@ Effect = (
     | CancelRequest
     | Forget
     | ExtendInstances
+    | AskQuote
     | SendReturn
     | AskReturn
 )

@@ -14,6 +14,7 @@ from provisioner.core.model import (
     Line,
     Notice,
     Place,
+    Price,
     Problem,
     Promises,
     SharedLimit,
@@ -417,9 +418,31 @@ class ExtendAnswered:
     outcome: tuple[ExtendWord, ...] | Refusal | NotWritten | Lost
 
 
+@frozen
+class Quote:
+    """A price that holds until `valid_until` (epoch) for one purchase of at most `units`; `held` are set aside."""
+
+    quote: str
+    units: int
+    price: Price
+    valid_until: float
+    held: bool
+
+
+@frozen
+class QuoteAnswered:
+    """What came of asking for a quote of one template."""
+
+    key: EffectKey
+    provider: str
+    number: int
+    template: str
+    outcome: Quote | Refusal | NotWritten | Lost
+
+
 SourceEvent = DemandPushed | SupplyPushed | ClusterPushed
 PurchaseEvent = RequestAnswered | RequestAsked | CancelAnswered | LateAnswer
-CallEvent = ForgetAnswered | ExtendAnswered | ReturnAnswered
+CallEvent = ForgetAnswered | ExtendAnswered | QuoteAnswered | ReturnAnswered
 ReadEvent = Listed | Described | ReadFailed
 HintEvent = NoticeGiven | ProgressTold | ListedPage
 ProcessEvent = (

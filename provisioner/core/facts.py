@@ -141,6 +141,7 @@ class RequestFact:
     cancel_at: float | None = None
     cancel_why: str = ""
     forgotten: bool = False
+    quote: str | None = None
 
 
 @frozen

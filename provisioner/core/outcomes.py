@@ -6,7 +6,7 @@ It must not know how a frame travels; a Lost one stays open until its process is
 
 from attrs import evolve
 
-from provisioner.core import answers
+from provisioner.core import answers, quoting
 from provisioner.core import giveback as giveback_life
 from provisioner.core.effects import EffectKey
 from provisioner.core.events import (
@@ -134,6 +134,7 @@ def learn(draft: Draft, request: RequestFact, now: Moment, settings: Settings) -
     if problems and after.state not in (RequestState.TAKEN, RequestState.UNKNOWN):
         return want_plan(_book(draft, request, problems, now, settings), at_once=True)
     if after.made_units > 0:
+        draft = quoting.price_kept(draft, request)
         for key in (f"{request.provider}/{request.template}", f"{request.provider}/*"):
             if key in draft.world.health:
                 draft = with_health(draft, key, retry.after_success(draft.world.health[key]))
@@ -160,6 +161,9 @@ def _book(draft: Draft, request: RequestFact, problems: tuple[Problem, ...], now
             view = view_of(draft.world, request.provider)
             until = now.boot_s + max(THROTTLE_FIRST_S, float(problem.retry_after_s or 0))
             draft = with_view(draft, request.provider, evolve(view, throttled_until_boot_s=until))
+            continue
+        if problem.error_class in quoting.PRICE_CLASSES:
+            draft = quoting.price_refused(draft, request, problem, now)
             continue
         key = retry.scope_of(request.provider, request.template, problem)
         after = retry.after_refusal(draft.world.health.get(key), problem, settings, now, f"{key}/{request.token}")

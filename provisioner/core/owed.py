@@ -9,6 +9,7 @@ from attrs import field, frozen
 from provisioner.core.cancelling import cancel_ask, is_cancel_owed
 from provisioner.core.capabilities import CANCEL, DESCRIBE_DELTA, FORGET, can
 from provisioner.core.effects import (
+    AskQuote,
     AskRequest,
     AskReturn,
     CancelRequest,
@@ -33,6 +34,7 @@ from provisioner.core.model import Carrier
 from provisioner.core.owner import boot_read_at, may_buy, may_resend, waits_until_boot_s
 from provisioner.core.process import ProcessState
 from provisioner.core.providers import ALIVE, epoch_of, view_of
+from provisioner.core.quoting import owed_quotes
 from provisioner.core.request import ASKED, RequestState
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id
@@ -100,6 +102,7 @@ def record_of(effect: Effect) -> Key:
             | ReadSome()
             | Forget()
             | ExtendInstances()
+            | AskQuote()
         ):
             return Key(FactKind.PROCESS, effect.provider)
 
@@ -258,6 +261,9 @@ def _reads(world: World, provider: str, view: ProcessView, now: Moment, settings
         found.wakes.append(forget.next_boot_s)
     extension = owed_extension(world, provider, view.number, now, settings)
     found.effects.extend([extension] if extension is not None else [])
+    quotes = tuple(owed_quotes(world, provider, view.number, now))
+    found.effects.extend(quote for quote in quotes if not isinstance(quote, float))
+    found.wakes.extend(at for at in quotes if isinstance(at, float))
     if refs:
         key = EffectKey("read_some", provider, provider, view.number, 0)
         found.effects.append(ReadSome(key, provider, view.number, refs))

@@ -4,10 +4,12 @@ them.
 Every commit of the planner moves its head record, so that a late one is refused. It must not judge the plan.
 """
 
+import math
+
 from attrs import evolve
 from immutables import Map
 
-from provisioner.core import answers
+from provisioner.core import answers, quoting
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import (
@@ -23,6 +25,7 @@ from provisioner.core.ids import decision_id, drain_id, request_id, return_id, t
 from provisioner.core.lease import PLANNER
 from provisioner.core.model import Drain, Rejected, ReturnItem, Share
 from provisioner.core.policy.plan import plan
+from provisioner.core.policy.quotes import quote_id
 from provisioner.core.policy.words import Cancel, DrainChoice, GiveBack, Plan, Purchase, ReopenChoice
 from provisioner.core.reasons import Reason
 from provisioner.core.request import RequestTrigger
@@ -42,6 +45,7 @@ def plan_pass(draft: Draft, now: Moment, settings: Settings) -> Draft:
     draft = _recorded(draft, found, now)
     if draft.changes != before.changes:
         draft = _head_moved(draft)
+    draft = quoting.wished(draft, found.quotes)
     before_s = draft.world.seen.unneeded_since
     return draft.see(
         evolve(
@@ -133,12 +137,15 @@ def _buy(draft: Draft, purchase: Purchase, n: int, now: Moment) -> Draft:
         reserve_nanos=purchase.reserve_nanos,
         price_cap=purchase.price_cap,
         planned_at=now.at,
-        send_by=now.at + SEND_WITHIN_S,
+        send_by=_send_by(draft.world, purchase, now),
         deadline_at=now.at + max(DEADLINE_S, float(2 * purchase.terms.lead_worst_s)),
         decision=decision,
         state_at=now.at,
         reason=purchase.reason.sentence(),
+        quote=purchase.quote,
     )
+    if purchase.quote is not None:
+        draft = quoting.used(draft, purchase.provider, purchase.template)
     why = DecisionFact(
         id=decision,
         at=now.at,
@@ -152,6 +159,13 @@ def _buy(draft: Draft, purchase: Purchase, n: int, now: Moment) -> Draft:
         rejected=purchase.rejected,
     )
     return draft.put(FactKind.REQUEST, id, fact).put(FactKind.DECISION, decision, why)
+
+
+def _send_by(world: World, purchase: Purchase, now: Moment) -> float:
+    """Until when it is worth sending: a quote that has lapsed buys nothing."""
+    view = world.seen.quotes.get(quote_id(purchase.provider, purchase.template))
+    lapses_at = view.valid_until if view is not None and purchase.quote is not None else math.inf
+    return min(now.at + SEND_WITHIN_S, lapses_at)
 
 
 def _drain(draft: Draft, choice: DrainChoice, n: int, now: Moment) -> Draft:

@@ -22,6 +22,7 @@ class Why(StrEnum):
     LOWER_PRIORITY = "lower_priority"
     OVER_MAX_PRICE = "over_max_price"
     UNKNOWN_PRICE = "unknown_price"
+    QUOTE_AWAITED = "quote_awaited"
     FOREIGN_CURRENCY = "foreign_currency"
     CAPACITY = "capacity"
     LIMIT = "limit"
@@ -62,6 +63,7 @@ SENTENCES: dict[Why, str] = {
     Why.LOWER_PRIORITY: "has a lower priority",
     Why.OVER_MAX_PRICE: "costs more than the line's max_price",
     Why.UNKNOWN_PRICE: "has no known price",
+    Why.QUOTE_AWAITED: "has no price that holds, and is asked for a quote",
     Why.FOREIGN_CURRENCY: "is priced in a currency without a configured rate",
     Why.CAPACITY: "has no capacity left",
     Why.LIMIT: "has used up a limit it shares with others",

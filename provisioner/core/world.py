@@ -26,7 +26,7 @@ from provisioner.core.facts import (
     SupplyFact,
     WishFact,
 )
-from provisioner.core.model import Place, Problem, Rejected
+from provisioner.core.model import Place, Price, Problem, Rejected
 from provisioner.core.process import ProcessState
 from provisioner.core.reasons import Reason
 
@@ -99,6 +99,29 @@ class Extension:
 
 
 @frozen
+class QuoteView:
+    """What is known of the price of one offer beyond its description: the newest quote, for how many units one is
+    wanted, and when its price was refused last.
+
+    `quote` is None where there is none to use; `number` is the process that told it. `valid_until` is epoch seconds.
+    """
+
+    quote: str | None = None
+    units: int = 0
+    price: Price | None = None
+    valid_until: float = 0.0
+    held: bool = False
+    number: int = 0
+    wanted_units: int = 0
+    tries: int = 0
+    next_boot_s: float = 0.0
+    problem: Problem | None = None
+    refusals: int = 0
+    refused_boot_s: float | None = None
+    refused_until_boot_s: float = 0.0
+
+
+@frozen
 class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
     fact knows; of the newest one besides, what the provider said was wrong with it, and which places it could not read.
@@ -160,7 +183,7 @@ class Seen:
     provider's ids to be read soon. `absent_since` is by request: begin of the first complete list, after its frames
     closed, without it; and by instance whose give-back does not find it.
     `progress` is by open request. `extending` are instances, by provider, that wait for a later end; `extensions` is
-    what came of asking, by instance.
+    what came of asking, by instance. `quotes` is by `provider/template`.
     `unneeded_since` is by instance: since which pass it served no line, without a break.
     `wall_offset_s` is wall clock less boot clock since `steady_since_boot_s`; `undated` are purchases that were open
     when the wall clock jumped: how old their tokens are is not known any more.
@@ -187,6 +210,7 @@ class Seen:
     progress: Map[str, Progress] = field(factory=Map)
     extending: Map[str, frozenset[str]] = field(factory=Map)
     extensions: Map[str, Extension] = field(factory=Map)
+    quotes: Map[str, QuoteView] = field(factory=Map)
 
 
 @frozen

@@ -13,6 +13,7 @@ from provider_sdk.contract import (
     InitializeResult,
     Instance,
     ListResult,
+    QuoteResult,
     ReturnedItem,
     amount_to_nanos,
     outcome_of,
@@ -32,7 +33,7 @@ from provider_sdk.contract.types import Limit as WireLimit
 from provider_sdk.contract.types import Place as WirePlace
 from provider_sdk.contract.types import Problem as WireProblem
 from provider_sdk.contract.words import Outcome, PriceModel
-from provisioner.core.events import ExtendWord, ItemWord, Refusal, Report, SeenInstance, SeenMark
+from provisioner.core.events import ExtendWord, ItemWord, Quote, Refusal, Report, SeenInstance, SeenMark
 from provisioner.core.model import (
     Amounts,
     Billing,
@@ -280,6 +281,13 @@ def item_word(wire: ReturnedItem) -> ItemWord:
 
 def _wait(wire: int | None) -> int | None:
     return None if wire is None else min(wire, WAIT_MOST_S)
+
+
+def quote(wire: QuoteResult) -> Quote:
+    """A price that may be bought at once, while it holds."""
+    money = wire.price
+    price = Price(amount_to_nanos(money.amount), money.currency, Per(money.per.value))
+    return Quote(wire.quote, wire.units, price, parse_time(wire.valid_until), wire.held)
 
 
 def extend_word(wire: ExtendedItem) -> ExtendWord:

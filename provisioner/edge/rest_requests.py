@@ -83,10 +83,17 @@ def _acquire(record: RequestFact, progress: Progress, currency: str) -> Json:
         "consumer": record.consumer,
         "for": shares_json(record.shares),
         "token": record.token,
+        "quote": record.quote,
         "frames": record.frames,
         "instances": list(record.instances),
         "decision": record.decision,
         "late": record.late,
+        **_times(record),
+    }
+
+
+def _times(record: RequestFact) -> Json:
+    return {
         "planned_at": time_text(record.planned_at),
         "send_by": time_text(record.send_by),
         "sent_at": time_text(record.sent_at),

@@ -19,6 +19,7 @@ from provider_sdk.contract import (
     ListParams,
     Mark,
     Money,
+    QuoteParams,
     RequestParams,
     RequestStatusParams,
     ReturnItem,
@@ -105,6 +106,7 @@ def request_params(who: Identity, request: RequestFact, epoch: int, not_after: f
             epoch=epoch,
             not_after=not_after,
             price_cap=_money(request.price_cap),
+            quote=request.quote,
             deadline=format_time(request.deadline_at),
             consumer=request.consumer,
         )
@@ -155,6 +157,11 @@ def extend_params(items: Sequence[core_effects.ExtendItem], epoch: int, not_afte
     """One frame that puts ends off."""
     wanted = tuple(ExtendItem(i.provider_id, format_time(i.until_at)) for i in items)
     return encode(ExtendParams(wanted, epoch, not_after))
+
+
+def quote_params(template: str, units: int) -> dict[str, object]:
+    """What so many units would cost."""
+    return encode(QuoteParams(template, units))
 
 
 def return_status_params(ids: Sequence[str]) -> dict[str, object]:

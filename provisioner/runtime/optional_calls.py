@@ -1,13 +1,13 @@
-"""The calls that a provider need not serve, as effects become frames and answers become events: extend.
+"""The calls that a provider need not serve, as effects become frames and answers become events: quote and extend.
 
 It keeps no record and decides nothing; that a provider declared them was decided before (GR-3).
 """
 
 from attrs import evolve, frozen
 
-from provider_sdk.contract import ExtendResult
-from provisioner.core.effects import ExtendInstances
-from provisioner.core.events import ExtendAnswered, ExtendWord, Lost, NotWritten, Refusal
+from provider_sdk.contract import ExtendResult, QuoteResult
+from provisioner.core.effects import AskQuote, ExtendInstances
+from provisioner.core.events import ExtendAnswered, ExtendWord, Lost, NotWritten, Quote, QuoteAnswered, Refusal
 from provisioner.core.extending import is_kept
 from provisioner.core.providers import epoch_of
 from provisioner.core.world import World
@@ -40,6 +40,20 @@ class OptionalCalls:
             else:
                 outcome = not_understood(answer) if isinstance(answer, Unreadable) else answer
         await self.engine.tell(ExtendAnswered(effect.key, effect.provider, effect.number, effect.items, outcome))
+
+    async def quote(self, effect: AskQuote) -> None:
+        """Asks for a price; the outcome is an event."""
+        params = to_provider.quote_params(effect.template, effect.units)
+        answer = decoded(QuoteResult, await self.seat.call(effect.number, "quote", params, owed=effect), self.told)
+        outcome: Quote | Refusal | NotWritten | Lost
+        match answer:
+            case QuoteResult():
+                outcome = from_provider.quote(answer)
+            case Unreadable():
+                outcome = not_understood(answer)
+            case _:
+                outcome = answer
+        await self.engine.tell(QuoteAnswered(effect.key, effect.provider, effect.number, effect.template, outcome))
 
 
 def _is_still_kept(world: World | None, instance: str) -> bool:

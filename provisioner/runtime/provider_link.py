@@ -22,6 +22,7 @@ from provider_sdk.contract import (
 from provider_sdk.contract import Report as WireReport
 from provisioner.core import events
 from provisioner.core.effects import (
+    AskQuote,
     AskRequest,
     AskReturn,
     CancelRequest,
@@ -66,7 +67,7 @@ PAGES_MOST = 10_000
 LISTED_MOST = 250_000
 """A list without an end must not fill the memory."""
 
-Said = SendRequest | CancelRequest | Forget | ExtendInstances | SendReturn
+Said = SendRequest | CancelRequest | Forget | AskQuote | ExtendInstances | SendReturn
 Carried = StartProcess | OpenProvider | StopProcess | ReadDescription | ReadList | ReadSome | Said
 
 
@@ -144,6 +145,8 @@ class ProviderLink:
                 await self._cancel(effect)
             case Forget():
                 await self._forget(effect)
+            case AskQuote():
+                await self._optional.quote(effect)
             case ExtendInstances():
                 await self._optional.extend(effect)
             case SendReturn():

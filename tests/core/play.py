@@ -178,17 +178,18 @@ class Play:
         return [e for e in self.effects.values() if isinstance(e, kind)]
 
     def provider_ready(
-        self, provider: str, templates: tuple[Template, ...] = (HOST,), promises: Promises = TRUSTED
+        self,
+        provider: str,
+        templates: tuple[Template, ...] = (HOST,),
+        promises: Promises = TRUSTED,
+        capabilities: tuple[str, ...] = (),
     ) -> int:
         """Start, handshake, description and first list of one provider; returns the process number."""
         start = self.take(StartProcess, provider)
         self.event(ProcessSpawned(start.key, provider, start.number, 4_242, 99, "boot"))
         opening = self.take(OpenProvider, provider)
-        self.event(
-            ProviderOpened(
-                opening.key, provider, start.number, "p", "1", ("host", "grant"), (), promises, "0123456789abcdef"
-            )
-        )
+        said = ("p", "1", ("host", "grant"), capabilities, promises, "0123456789abcdef")
+        self.event(ProviderOpened(opening.key, provider, start.number, *said))
         reading = self.take(ReadDescription, provider)
         digest = repr(templates)[:20]
         self.event(Described(reading.key, provider, start.number, "r1", digest, templates, ()))

@@ -20,6 +20,7 @@ TEMPLATE: Message = {
     "price": {"amount": "1", "currency": "USD", "per": "hour"},
     "lead_time": {"typical_s": 1, "worst_s": 2},
 }
+UNPRICED = {name: value for name, value in TEMPLATE.items() if name != "price"}
 PROMISES: Message = {
     "token": {"replay": "exact", "lifetime_s": 86_400},
     "mark": {"kept": "far_side"},
@@ -39,6 +40,7 @@ class Provider:
         self.instances: dict[str, Message] = {}
         self.open: dict[str, Message] = {}
         self.described = 0
+        self.quoted: dict[str | None, Message] = {}
 
     def hear(self, message: Message) -> None:
         """Keeps one message for the test; before the handshake there is nowhere to keep it."""
@@ -80,14 +82,27 @@ class Provider:
             answer |= {"base": f"r{known}", "removed": [name for name in before if name not in prices]}
             prices = {name: price for name, price in prices.items() if before.get(name) != price}
         names, begin = [*prices], int(params.get("cursor", 0))
+        if "quote" in self.config.get("capabilities", []):
+            page = [{**UNPRICED, "template": n} for n in names]
+            return {**answer, "templates": page}
         page = [{**TEMPLATE, "template": n, "price": {**TEMPLATE["price"], "amount": prices[n]}} for n in names]
         more = {"next": str(begin + 1)} if begin + 1 < len(names) else {}
         return {**answer, "templates": page[begin : begin + 1], **more}
 
     def request(self, params: Message) -> Message:
         """Makes all of it at once; if the configuration has steps, the test says by a file how many are over."""
+        if "quote" in self.config.get("capabilities", []) and self.quoted.pop(params.get("quote"), None) is None:
+            return {"error": {"code": 1010, "message": "quote_gone",
+                              "data": {"error_class": "quote_gone", "outcome": "not_made"}}}  # fmt: skip
         self.open[params["token"]] = params
         return self._report(params)
+
+    def quote(self, params: Message) -> Message:
+        """What it costs for the next minute."""
+        quote = f"q-{len(self.quoted)}"
+        self.quoted[quote] = {"quote": quote, "units": params["units"], "price": {**TEMPLATE["price"], "amount": "0.7"},
+                              "valid_until": time_text(60), "held": True}  # fmt: skip
+        return self.quoted[quote]
 
     def _report(self, params: Message) -> Message:
         steps, at = self.config.get("steps", []), self.turn("step")

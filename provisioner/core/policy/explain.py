@@ -23,6 +23,7 @@ _NEARNESS: dict[str, int] = {
             Why.PARKED,
             Why.PAUSED,
             Why.OVER_MAX_PRICE,
+            Why.QUOTE_AWAITED,
             Why.UNKNOWN_PRICE,
             Why.FOREIGN_CURRENCY,
             Why.PROVIDER_NOT_READY,

@@ -14,6 +14,7 @@ from provisioner.core.model import Kind, Line, Price, Rejected, SharedLimit, Tem
 from provisioner.core.money import decimal_text
 from provisioner.core.policy.overrides import overridden, traits_on_offer
 from provisioner.core.policy.pricing import cost_nanos, hourly_nanos, once_nanos
+from provisioner.core.policy.quotes import at_quote, price_refused, standing_quote, unknown_price
 from provisioner.core.policy.retry import WHOLE_PROVIDER
 from provisioner.core.policy.rooms import bundles_in
 from provisioner.core.policy.traits import Traits, holds, mismatch, shortage
@@ -25,7 +26,7 @@ from provisioner.core.provider_settings import (
 from provisioner.core.reasons import Why
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import pause_of, pause_text
-from provisioner.core.world import ProcessView, World
+from provisioner.core.world import ProcessView, QuoteView, World
 
 _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
 
@@ -38,13 +39,15 @@ class Offer:
     `cost_nanos` is what one host (of a grant: one unit) costs over the expected stay, billing counted, and
     `once_nanos` each purchase besides; `hourly_nanos` is its price per hour. `rank` sorts by operator priority,
     higher first. `held_most` bounds the units held of the template, `held_when_read` is what its description counted of
-    ours. `said_price` is the provider's own word, the cap it can check. `limits` are shared ceilings by name; `serial`:
+    ours. `said_price` is the provider's own word, the cap it can check;
+    with `quote` it is quoted, for one purchase. `limits` are shared ceilings by name; `serial`:
     one purchase of the provider at a time.
     """
 
     provider: str
     template: Template
     said_price: Price | None
+    quote: str | None
     traits: Traits
     rank: tuple[int, int]
     consumers: tuple[str, ...] | None
@@ -139,15 +142,16 @@ def _offers_of(
         override = entry.override(described.template) if entry.templates else None
         template = described if override is None else overridden(described, override)
         blocked = closed or _blocked(world, entry.name, template, description, now)
+        said = override is not None and override.price is not None
+        template, quote, unpriced = _priced(world, entry.name, template, description, now, said=said)
         price = template.price
-        blocked = blocked or _unpriced(
-            settings, template, price, now, said=override is not None and override.price is not None
-        )
+        blocked = blocked or unpriced or _foreign(settings, price)
         traits = traits_on_offer(entry.name, template, override)
         yield Offer(
             provider=entry.name,
             template=template,
-            said_price=described.price,
+            said_price=described.price if quote is None else quote.price,
+            quote=None if quote is None else quote.quote,
             traits=traits,
             rank=(-entry.priority, -template.priority),
             consumers=None if override is None else override.consumers,
@@ -194,16 +198,32 @@ def _blocked(
     return None
 
 
-def _unpriced(
-    settings: Settings, template: Template, price: Price | None, now: Moment, *, said: bool
-) -> tuple[Why, str] | None:
-    if price is None:
-        return Why.UNKNOWN_PRICE, "none stated"
-    if price.currency != settings.money.currency:
-        return Why.FOREIGN_CURRENCY, f"{price.currency}, not {settings.money.currency}"
+def _priced(
+    world: World, provider: str, template: Template, description: DescriptionFact, now: Moment, *, said: bool
+) -> tuple[Template, QuoteView | None, tuple[Why, str] | None]:
+    """The template at a price that holds, the quote it is from, and why there is none."""
+    lacks = _lacks_price(world, provider, template, now, said=said)
+    if not lacks:
+        return template, None, None
+    quote = standing_quote(world, provider, template.template, now)
+    if quote is not None:
+        return at_quote(template, quote), quote, None
+    return template, None, unknown_price(world, provider, template.template, description, lacks, now)
+
+
+def _lacks_price(world: World, provider: str, template: Template, now: Moment, *, said: bool) -> str:
+    """Why what is stated is no price to buy at; empty if it is one."""
+    if template.price is None:
+        return "none stated"
     if template.valid_until is not None and template.valid_until <= now.at and not said:
-        return Why.UNKNOWN_PRICE, "what was stated has lapsed"
-    return None
+        return "what was stated has lapsed"
+    return "what was stated was refused" if price_refused(world, provider, template.template, now) else ""
+
+
+def _foreign(settings: Settings, price: Price | None) -> tuple[Why, str] | None:
+    if price is None or price.currency == settings.money.currency:
+        return None
+    return Why.FOREIGN_CURRENCY, f"{price.currency}, not {settings.money.currency}"
 
 
 def _excluded(traits: Traits, override: TemplateOverride | None) -> tuple[Why, str] | None:
@@ -224,6 +244,9 @@ def _turns_at(world: World, offers: list[Offer], now: Moment) -> Iterator[float]
     for health in world.health.values():
         if _ends_later(health, now) and health.until is not None:
             yield health.until
+    for view in world.seen.quotes.values():
+        if view.refused_until_boot_s > now.boot_s:
+            yield now.at + view.refused_until_boot_s - now.boot_s
     for offer in offers:
         lapses_at = offer.template.valid_until
         if lapses_at is not None and lapses_at > now.at:

@@ -15,6 +15,7 @@ from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
 from provisioner.core.policy.offers import Market, Offer, terms_of, unfit
 from provisioner.core.policy.pricing import reserve_nanos
+from provisioner.core.policy.quotes import ASKED_FOR_A_LINE_MOST, QuoteWish, merged
 from provisioner.core.policy.ranking import Fit, Ranked, best, passed_over, ranked
 from provisioner.core.policy.rooms import Room, bundles_in, fill
 from provisioner.core.policy.sizing import request_most, rounded_down, rounded_up, shares_of, split
@@ -50,6 +51,7 @@ class Choices:
     ranked: Ranked
     rejected: tuple[Rejected, ...]
     others: int
+    quotable: tuple[Fit, ...] = ()
 
 
 @frozen(eq=False)
@@ -138,17 +140,39 @@ def _choices(desk: Desk, line: Line) -> Choices:
 def _sorted_out(desk: Desk, line: Line) -> Choices:
     fits: list[tuple[Offer, int]] = []
     rejected: list[tuple[float, Rejected]] = []
+    quotable: list[Fit] = []
     for offer in desk.market.offers:
         wrong = unfit(offer, line, desk.settings)
         if wrong is None:
             fits.append((offer, bundles_in(offer.traits.size, line)))
             continue
+        if wrong[0] is Why.QUOTE_AWAITED:
+            quotable.append((offer, bundles_in(offer.traits.size, line)))
         near = how_near(offer, line) if wrong[0] is Why.TOO_SMALL else 0.0
         rejected.append((near, Rejected(offer.provider, offer.template.template, wrong[0].value, wrong[1])))
     rejected.sort(key=lambda pair: -pair[0])
     absent = tuple(_for_line(provider, line) for provider in desk.market.absent)
     kept = nearest_first((*(r for _, r in rejected), *absent))
-    return Choices(ranked(fits), kept, len(rejected) + len(absent) - len(kept))
+    return Choices(ranked(fits), kept, len(rejected) + len(absent) - len(kept), tuple(sorted(quotable, key=_rank)))
+
+
+def _rank(fit: Fit) -> tuple[tuple[int, int], str, str]:
+    """Operators' priority, then name: what it costs is not known yet."""
+    return fit[0].rank, fit[0].provider, fit[0].template.template
+
+
+def quotes_wanted(desk: Desk, wants: Iterable[Want]) -> tuple[QuoteWish, ...]:
+    """The prices that would be of use for what is still open once everything was placed."""
+    wishes: list[QuoteWish] = []
+    for want in wants:
+        left = desk.sheet.left[want.key]
+        if not want.in_force or left <= 0:
+            continue
+        for offer, fit in _choices(desk, want.line).quotable[:ASKED_FOR_A_LINE_MOST]:
+            units = rounded_up(max(left // max(fit, 1), 1) * offer.per_instance, offer.template)
+            most = request_most(offer.template, desk.settings)
+            wishes += [QuoteWish(offer.provider, offer.template.template, min(units, most))] if most else []
+    return merged(wishes)
 
 
 def _for_line(absent: Rejected, line: Line) -> Rejected:
@@ -187,6 +211,8 @@ def _most(desk: Desk, key: BuyKey, buy: Buy) -> tuple[int, Why, str]:
     if not one_request:
         return 0, Why.GRANULARITY, _grain(offer)
     most, why, number = most_units(desk.stock, offer)
+    if offer.quote is not None:
+        return _most_quoted(desk, key, buy, (most, why, number))
     if not offer.serial:
         return most, why, number
     elsewhere = any(other[2] == offer.provider and other != key for other in desk.buys)
@@ -195,6 +221,16 @@ def _most(desk: Desk, key: BuyKey, buy: Buy) -> tuple[int, Why, str]:
     if one_request - buy.units < most:
         return one_request - buy.units, Why.PROVIDER_UNSETTLED, f"{one_request} in one purchase"
     return most, why, number
+
+
+def _most_quoted(desk: Desk, key: BuyKey, buy: Buy, most: tuple[int, Why, str]) -> tuple[int, Why, str]:
+    """A quote is used once, for what was quoted."""
+    one_request = request_most(buy.offer.template, desk.settings)
+    if any(other[2:] == key[2:] and other != key for other in desk.buys):
+        return 0, Why.QUOTE_AWAITED, "the quote is used for another purchase"
+    if one_request - buy.units < most[0]:
+        return one_request - buy.units, Why.QUOTE_AWAITED, f"{one_request} quoted"
+    return most
 
 
 def _grain(offer: Offer) -> str:
@@ -234,6 +270,7 @@ def _requests(buy: Buy, settings: Settings) -> Iterable[Purchase]:
             shares=shares,
             terms=terms,
             price_cap=offer.said_price,
+            quote=offer.quote,
             reserve_nanos=0 if price is None else reserve_nanos(template.kind, terms, price, units),
             reason=Reason(Why.CHEAPEST, f"{template.template} of {offer.provider}"),
             rejected=buy.rejected,

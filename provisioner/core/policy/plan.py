@@ -15,7 +15,7 @@ from provisioner.core.policy.ending import ended_early, unneeded_purchases
 from provisioner.core.policy.explain import why_open
 from provisioner.core.policy.netting import Netted, Sheet, net, new_sheet
 from provisioner.core.policy.offers import market
-from provisioner.core.policy.placement import Desk, bought_for, place, purchases
+from provisioner.core.policy.placement import Desk, bought_for, place, purchases, quotes_wanted
 from provisioner.core.policy.reclaim import Court, give_backs, verdicts
 from provisioner.core.policy.reopening import reopened
 from provisioner.core.policy.standing import REOPENABLE, Phase
@@ -74,6 +74,7 @@ def plan(world: World, settings: Settings, now: Moment) -> Plan:
         returns=give_backs(world, settings, leaving, now),
         lines=tuple(_statuses(view, desk)),
         unneeded=(*unneeded, *asked),
+        quotes=() if desk is None else quotes_wanted(desk, wanted),
         wake_boot_s=_wake_boot_s(turns_at, next_turns_boot_s(wanted, sources, now), now),
     )
 

@@ -5,6 +5,7 @@ only.
 from attrs import frozen
 
 from provisioner.core.model import DrainKind, Kind, Price, Rejected, Share, Terms
+from provisioner.core.policy.quotes import QuoteWish
 from provisioner.core.reasons import Reason
 from provisioner.core.world import LineStatus
 
@@ -12,7 +13,8 @@ from provisioner.core.world import LineStatus
 @frozen
 class Purchase:
     """One purchase to plan: `units` in the template's unit, for these shares, on these terms; the money it may cost
-    at worst. `price_cap` is in the provider's own words, None where it states no price.
+    at worst. `price_cap` is in the provider's own words, None where it states no price;
+    with `quote` it is the price quoted.
     """
 
     provider: str
@@ -27,6 +29,7 @@ class Purchase:
     reserve_nanos: int
     reason: Reason
     rejected: tuple[Rejected, ...] = ()
+    quote: str | None = None
 
 
 @frozen
@@ -91,4 +94,5 @@ class Plan:
     returns: tuple[GiveBack, ...] = ()
     lines: tuple[LineStatus, ...] = ()
     unneeded: tuple[str, ...] = ()
+    quotes: tuple[QuoteWish, ...] = ()
     wake_boot_s: float | None = None

@@ -4,6 +4,7 @@ It stands for the provider link by its promise: every effect begun has exactly o
 """
 
 from provisioner.core.effects import (
+    AskQuote,
     AskRequest,
     AskReturn,
     CancelRequest,
@@ -39,8 +40,8 @@ def begin(frames: Frames, daemon: Daemon, effect: Effect) -> None:
             purchases.ask(frames, daemon, effect)
         case CancelRequest():
             purchases.cancel(frames, daemon, effect)
-        case ExtendInstances():
-            raise AssertionError("no provider of a history declares extend")
+        case ExtendInstances() | AskQuote():
+            raise AssertionError("no provider of a history declares extend or quote")
         case SendReturn() | AskReturn() | Forget():
             _end(frames, daemon, effect)
 
