@@ -6,7 +6,7 @@ It alone knows the form of procfs files; it signals nobody and knows nothing of 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -64,14 +64,14 @@ def every_process() -> Iterator[ProcEntry]:
             yield entry
 
 
-def children_of_this_process() -> list[ProcEntry]:
-    """Own children, adopted ones too; read from the kernel's lists by thread, else from the whole table."""
+def children_of_this_process(*, but: Collection[int] = ()) -> list[ProcEntry]:
+    """Own children, adopted ones too, `but` these; from the kernel's lists by thread, else from the whole table."""
     try:
         lists = [(_PROC / "self/task" / task / "children").read_text() for task in os.listdir(_PROC / "self/task")]
     except FileNotFoundError:  # a kernel without these lists, or a thread that just ended
         me = os.getpid()
-        return [entry for entry in every_process() if entry.parent == me]
-    pids = [int(pid) for text in lists for pid in text.split()]
+        return [entry for entry in every_process() if entry.parent == me and entry.pid not in but]
+    pids = [pid for text in lists for pid in map(int, text.split()) if pid not in but]
     return [entry for pid in pids if (entry := read_entry(pid)) is not None]
 
 

@@ -79,6 +79,8 @@ class ProcessSeat:
         self._keep = keep
         self._process: ProviderProcess | None = None
         self._number = 0
+        self._proven: int | None = None
+        """The process of which nothing exists any more, so that the whole table need not be searched for it again."""
         self._before: LastWords | None = None
         self._is_asked = False
 
@@ -119,13 +121,14 @@ class ProcessSeat:
         """None once nothing of the process started last exists any more; else a sentence that names what is left."""
         world = self._engine.world()
         before = world.processes.get(self._settings.name) if world is not None else None
-        if world is None or before is None:
+        if world is None or before is None or before.number == self._proven:
             return None
         marker = process_marker(world.lineage, self._settings.name, before.epoch, before.number)
         proof = await end_stale_group(before.pid, before.start_ticks, before.boot_id, marker=marker)
         if isinstance(proof, StillThere):
             pids = ", ".join(str(p) for p in proof.pids)
             return f"processes of an earlier start are still there and can't be ended: {pids}; end them by hand"
+        self._proven = before.number
         return None
 
     def _spec(self, effect: StartProcess) -> ProcessSpec:
@@ -163,6 +166,7 @@ class ProcessSeat:
                 return
             if isinstance(news, supervision.Ended):
                 await self._prove_end(news)
+                self._proven = number
             for event in report_events(self._settings.name, number, news, self._log):
                 await self._engine.tell(event)
 

@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 import trio
 from attrs import define, field, frozen
@@ -18,10 +19,38 @@ from provisioner.runtime import proc_table
 from provisioner.runtime.command import SpawnRefused, command_in_folder
 from provisioner.runtime.pipes import PipeSink
 
-__all__ = ["Child", "ExitStatus", "SpawnRefused", "prepare_descriptors", "spawn"]
+__all__ = ["Child", "ExitStatus", "SpawnRefused", "leaders", "one_at_a_time", "prepare_descriptors", "spawn"]
 
 _STANDARD = 3
 """Descriptors 0 to 2 are the child's; ours must lie above, or one would be overwritten before it is copied."""
+
+
+_LEADERS: Final = trio.lowlevel.RunVar[set[int]]("leaders")
+
+
+_STARTS: Final = trio.lowlevel.RunVar[trio.Lock]("starts")
+
+
+def one_at_a_time() -> trio.Lock:
+    """The turn to start a child: fifty that fall due at once would hold everything else up for fifty starts."""
+    try:
+        return _STARTS.get()
+    except LookupError:
+        _STARTS.set(trio.Lock())
+        return _STARTS.get()
+
+
+def leaders() -> set[int]:
+    """The children that were spawned in this trio run and are not reaped: those among all children that have a waiter.
+
+    Kept with the run, not handed around: whoever looks for adopted processes must know all leaders, and to ask the
+    kernel about a thousand of them each time one ends would hold everything up.
+    """
+    try:
+        return _LEADERS.get()
+    except LookupError:
+        _LEADERS.set(set())
+        return _LEADERS.get()
 
 
 @frozen
@@ -83,6 +112,7 @@ class Child:
         os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
         self.signal_group(signal.SIGKILL)
         result = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED)
+        leaders().discard(self.pid)
         os.close(self._pidfd)
         assert result is not None  # noqa: S101  only WNOHANG may give nothing
         if result.si_code == os.CLD_EXITED:
@@ -107,6 +137,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Child:
         except (OSError, ValueError) as why:
             raise SpawnRefused(f"{argv[0]} could not be started: {_reason(why)}") from why
         undo.pop_all()
+    leaders().add(pid)
     for fd in (child_in, child_out, child_err):
         os.close(fd)
     return Child(

@@ -17,6 +17,7 @@ from attrs import frozen
 from provisioner.runtime import proc_table
 from provisioner.runtime.environment import marker_variable
 from provisioner.runtime.proc_table import ProcEntry
+from provisioner.runtime.spawn import leaders
 
 __all__ = ["Escapees", "become_subreaper", "end_escapees", "reap_adopted"]
 
@@ -75,7 +76,8 @@ async def reap_adopted(*, every_s: float = 5.0) -> None:
     session = os.getsid(0)
     dead_before: set[ProcEntry] = set()
     while True:
-        dead = {c for c in proc_table.children_of_this_process() if c.is_dead and c.session != session}
+        adopted = proc_table.children_of_this_process(but=leaders())
+        dead = {child for child in adopted if child.is_dead and child.session != session}
         for entry in dead & dead_before:
             _reap(entry.pid)
         dead_before = dead
@@ -84,7 +86,7 @@ async def reap_adopted(*, every_s: float = 5.0) -> None:
 
 def _escapees(marker: str) -> set[int]:
     variable = marker_variable(marker)
-    children = proc_table.children_of_this_process()
+    children = proc_table.children_of_this_process(but=leaders())
     return {child.pid for child in children if not child.is_dead and proc_table.has_marker(child.pid, variable)}
 
 

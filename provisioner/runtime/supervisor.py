@@ -22,7 +22,7 @@ from provisioner.runtime.known_secrets import given_secrets, keep_learning
 from provisioner.runtime.memory_limit import UNLIMITED, MemoryLimit, hold_to_memory
 from provisioner.runtime.pinging import keep_pinging
 from provisioner.runtime.provider_output import StdoutReader, drain_stderr
-from provisioner.runtime.spawn import ExitStatus, spawn
+from provisioner.runtime.spawn import ExitStatus, one_at_a_time, spawn
 from provisioner.runtime.stderr_tail import StderrTail
 from provisioner.runtime.stop_ladder import ChildProcess, end_by_steps, say_goodbye
 from provisioner.runtime.subreaper import Escapees, end_escapees
@@ -56,11 +56,26 @@ async def open_process(
     `environ` is where named variables come from (default: the daemon's own). `log` should be bound to the provider.
     """
     inherited = os.environ if environ is None else environ
+    async with one_at_a_time():
+        env = _prepared(spec, inherited)
+        hidden = given_secrets(spec.env_names, spec.credential_files, inherited, spec.config_secrets)
+        child = spawn(spec.argv, env, spec.run_dir)
+        # From here to the task's own shield there is no checkpoint: the child can't be left without a supervisor.
+        memory = hold_to_memory(spec, child.pid, log)
+        process = ProviderProcess(spec, child, report, log, hidden=hidden, memory=memory)
+        if spec.credential_files:
+            process.learns_from(inherited)
+        await nursery.start(process.run)
+    return process
+
+
+def _prepared(spec: ProcessSpec, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Makes the folders; the environment."""
     tmp_dir = Path(spec.run_dir) / "tmp"
     _make_folders(Path(spec.run_dir), tmp_dir, Path(spec.state_dir))
     if spec.credentials_dir is not None:
         hand_on_files(spec.credential_files, inherited, Path(spec.credentials_dir))
-    env = build_environment(
+    return build_environment(
         inherited,
         tmp_dir=str(tmp_dir),
         marker=spec.marker,
@@ -68,15 +83,6 @@ async def open_process(
         credentials_dir=spec.credentials_dir,
         program_dir=spec.program_dir,
     )
-    child = spawn(spec.argv, env, spec.run_dir)
-    # From here to the task's own shield there is no checkpoint: the child can't be left without a supervisor.
-    memory = hold_to_memory(spec, child.pid, log)
-    hidden = given_secrets(spec.env_names, spec.credential_files, inherited, spec.config_secrets)
-    process = ProviderProcess(spec, child, report, log, hidden=hidden, memory=memory)
-    if spec.credential_files:
-        process.learns_from(inherited)
-    await nursery.start(process.run)
-    return process
 
 
 def _make_folders(*folders: Path) -> None:
