@@ -5,6 +5,7 @@ It alone knows what an operator can do about it; it judges by what the daemon sa
 
 from typing import Any
 
+from provisioner.cli.ends import open_text, resume_of
 from provisioner.cli.show import clock_text
 
 Body = dict[str, Any]
@@ -16,18 +17,25 @@ def what_is_amiss(provider: Body) -> str | None:
         return f"its credentials are refused; put them right, then {resume_of(provider)}"
     if provider["ready"]:
         return None
-    why = provider["last_end"] or "not ready"
+    why = _why(provider)
     if provider["state"] == "parked":
         return f"{why}; correct its program, then {resume_of(provider)}; or its configuration, then restart the daemon"
     if provider["starts_again_at"] is not None:
         at = clock_text(provider["starts_again_at"])
-        return f"{why}; started again at {at}, or at once by {resume_of(provider)}"
+        logs = f"; its last lines: `provisioner provider logs {provider['provider']}`" if provider["ends"] else ""
+        return f"{why}; started again at {at}, or at once by {resume_of(provider)}{logs}"
     return str(why)
 
 
-def resume_of(provider: Body) -> str:
-    """The command that tries a provider again at once."""
-    return f"`provisioner provider resume {provider['provider']}`"
+def _why(provider: Body) -> str:
+    """Why its process ended last, what was open then, and the last that it said; how often, where it is quarantined."""
+    why = str(provider["last_end"] or "not ready")
+    if not provider["ends"] or provider["ends"][-1]["reason"] != provider["last_end"]:
+        return why
+    last = provider["ends"][-1]
+    often = f"{len(provider['ends'])} ends, the last: " if provider["state"] == "quarantined" else ""
+    words = f'; it said last "{last["last_words"]}"' if last["last_words"] else ""
+    return f"{often}{why}{open_text(last)}{words}"
 
 
 def pause_text(provider: Body) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from provisioner.cli.amiss import blocked_text, pause_text, what_is_amiss
+from provisioner.cli.ends import parked_text, print_ends
 from provisioner.cli.record import amount_text, place_text, print_record, problem_text, value_text
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, clock_text, count_text, money_text, print_lines, print_table
@@ -53,6 +54,7 @@ def _print_blocked(provider: Body) -> None:
 
 def _remark(provider: Body) -> str | None:
     remarks = [pause_text(provider), what_is_amiss(provider)]
+    remarks.append(parked_text(provider))
     if provider["throttled_until"]:
         remarks.append(f"asked for a pause until {clock_text(provider['throttled_until'])}")
     if provider["strangers_count"]:
@@ -73,13 +75,16 @@ def _unread_text(last: Body) -> str:
 
 def print_provider(body: Body) -> None:
     """One provider whole: what is known of it, what is left alone, and its templates."""
-    print_record({key: value for key, value in body.items() if key not in ("templates", "blocked")})
+    print_record({key: value for key, value in body.items() if key not in ("templates", "blocked", "ends")})
     amiss = what_is_amiss(body)
     if amiss is not None or body["blocked"]:
         print()
     if amiss is not None:
         print_lines([f"{body['provider']}: {amiss}"])
+    parked = parked_text(body)
+    print_lines([f"{body['provider']}: {parked}"] if parked else [])
     _print_blocked(body)
+    print_ends(body["ends"])
     rows = [
         (
             t["template"], t["unit"], t["hourly"], t["attributes"].get("cores"),

@@ -11,6 +11,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from provisioner.cli.amiss import blocked_text, pause_text, what_is_amiss
+from provisioner.cli.ends import parked_text
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, count_text, money_text, print_lines
 
@@ -135,6 +136,8 @@ def _providers(providers: Body) -> StatusLine:
     for provider in every:
         if provider["paused"] is not None:
             text += f"; {provider['provider']} is {pause_text(provider)}"
+        if parked_text(provider) is not None:
+            text += f"; {provider['provider']}: {parked_text(provider)}"
     for sentence in blocked[:BLOCKED_SHOWN]:
         text += f"; {sentence}"
     if len(blocked) > BLOCKED_SHOWN:

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from provisioner.core import answers, outcomes
 from provisioner.core.capabilities import CANCEL, can
+from provisioner.core.crashes import spaced_s
 from provisioner.core.events import CancelAnswered, Moment, NotWritten, Report
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, Key, RequestFact
@@ -72,6 +73,7 @@ def take_cancelled(draft: Draft, event: CancelAnswered, now: Moment, settings: S
 
 def _ask_later(draft: Draft, request: str, now: Moment, *, soon: bool) -> Draft:
     seen = draft.world.seen
-    tries = seen.asks.get(cancel_ask_id(request), Ask()).tries
-    pause = outcomes.UNWRITTEN_AGAIN_S if soon else doubled_s(AGAIN_FIRST_S, tries, AGAIN_MOST_S)
-    return draft.see(evolve(seen, asks=seen.asks.set(cancel_ask_id(request), Ask(tries + 1, now.boot_s + pause))))
+    ask = seen.asks.get(cancel_ask_id(request), Ask())
+    pause = outcomes.UNWRITTEN_AGAIN_S if soon else doubled_s(AGAIN_FIRST_S, ask.tries, AGAIN_MOST_S)
+    later = evolve(ask, tries=ask.tries + 1, next_boot_s=now.boot_s + max(pause, spaced_s(ask.crashes)))
+    return draft.see(evolve(seen, asks=seen.asks.set(cancel_ask_id(request), later)))

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from provisioner.core import (
     cancelling,
+    crashes,
     extending,
     forgetting,
     intake,
@@ -121,6 +122,7 @@ def _from_people(draft: Draft, event: SourceEvent | OperatorEvent, now: Moment, 
 
 def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) -> Draft:
     """An effect is in flight until its outcome is taken here."""
+    draft = crashes.noted(draft, event)
     match event:
         case ReturnAnswered():
             return outcomes.take_return_answer(draft, event, now, settings)
@@ -133,6 +135,7 @@ def _from_call(draft: Draft, event: CallEvent, now: Moment, settings: Settings) 
 
 
 def _from_read(draft: Draft, event: ReadEvent, now: Moment, settings: Settings) -> Draft:
+    draft = crashes.noted(draft, event)
     match event:
         case Listed():
             return listing.take_listed(draft, event, now, settings)
@@ -155,6 +158,7 @@ def _from_news(draft: Draft, event: ReadEvent | HintEvent, now: Moment, settings
 
 
 def _on_purchase(draft: Draft, event: PurchaseEvent, now: Moment, settings: Settings) -> Draft:
+    draft = crashes.noted(draft, event)
     match event:
         case RequestAnswered():
             return outcomes.take_answer(outcomes.landed(draft, event.key), event, now, settings)

@@ -92,12 +92,13 @@ class SendRequest:
 
 @frozen
 class AskRequest:
-    """Ask for the outcome of one purchase; asks of one provider may travel in one frame."""
+    """Ask for the outcome of one purchase; asks of one provider may travel in one frame, but not those `alone`."""
 
     key: EffectKey
     provider: str
     number: int
     request: str
+    alone: bool = False
 
 
 @frozen
@@ -133,12 +134,13 @@ class SendReturn:
 
 @frozen
 class AskReturn:
-    """Ask how a give-back stands; asks of one provider may travel in one frame."""
+    """Ask how a give-back stands; asks of one provider may travel in one frame, but not those `alone`."""
 
     key: EffectKey
     provider: str
     number: int
     return_id: str
+    alone: bool = False
 
 
 @frozen

@@ -56,9 +56,13 @@ class NotWritten:
 
 @frozen
 class Lost:
-    """No answer will come: cut, timed out, process ended; what it asked for may have happened."""
+    """No answer will come: cut, timed out, process ended; what it asked for may have happened.
+
+    `at_crash`: the process ended by itself, or was ended for what it did, while this was open.
+    """
 
     reason: str
+    at_crash: bool = False
 
 
 # --- start and time
@@ -188,12 +192,14 @@ class ProviderNotOpened:
 
 @frozen
 class ProcessEnded:
-    """The process and its group are reaped; `status` is the exit status, negative for a signal."""
+    """The process and its group are reaped; `status` is the exit status, negative for a signal; `last_words` the last
+    line it wrote to standard error."""
 
     provider: str
     number: int
     status: int
     reason: str
+    last_words: str = ""
 
 
 @frozen

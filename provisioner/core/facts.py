@@ -105,7 +105,7 @@ class RequestFact:
     """One purchase. What is sent is frozen here when it is planned: provider to data are one token's one content.
 
     `cancel_at` is since when the provider is asked to make no more of it; `forgotten` whether the provider was told
-    that its final answer is stored for good.
+    that its final answer is stored for good. `crashes` are ends of the process at which a frame of it was open.
     """
 
     id: str
@@ -142,6 +142,7 @@ class RequestFact:
     cancel_why: str = ""
     forgotten: bool = False
     quote: str | None = None
+    crashes: int = 0
 
 
 @frozen
@@ -161,6 +162,7 @@ class ReturnFact:
     after_at: float = 0.0
     settled_at: float | None = None
     forgotten: bool = False
+    crashes: int = 0
 
 
 @frozen

@@ -20,8 +20,9 @@ from provisioner.core.instance import InstanceState
 from provisioner.core.model import Kind
 from provisioner.core.owed import owed_in_any_case
 from provisioner.core.process import ProcessState
-from provisioner.core.providers import ALIVE, view_of
+from provisioner.core.providers import view_of
 from provisioner.core.request import RequestState
+from provisioner.core.restarts import ALIVE
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
 

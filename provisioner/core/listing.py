@@ -145,6 +145,7 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
         is_complete=event.complete,
         problems=event.problems[:PROBLEMS_KEPT],
         missing=event.missing[:PLACES_KEPT],
+        named_crashes=before.named_crashes,
     )
     draft = draft.see(evolve(seen, lists=seen.lists.set(event.provider, view)))
     return draft.touch(Key(FactKind.PROCESS, event.provider))

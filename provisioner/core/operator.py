@@ -7,6 +7,7 @@ It must not know how an order is given, nor judge it: who may give one is the do
 from attrs import evolve
 
 from provisioner.core import process as process_life
+from provisioner.core.crashes import released
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft, Ordered
 from provisioner.core.facts import DecisionFact, FactKind, Key, OverrideFact, OverrideKind
@@ -14,11 +15,14 @@ from provisioner.core.ids import decision_id
 from provisioner.core.intake import want_plan
 from provisioner.core.orders import OperatorEvent, ProviderPaused, ProviderRestarted, ProviderResumed
 from provisioner.core.process import ProcessState, ProcessTrigger
-from provisioner.core.providers import ALIVE, moved, view_of, with_view
+from provisioner.core.providers import view_of, with_view
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.request import RequestState
+from provisioner.core.restarts import ALIVE, moved
 from provisioner.core.standing_orders import pause_id, pause_of
 from provisioner.core.world import ListView, ProcessView
+
+RELEASED_SHOWN = 10
 
 _S, _T = ProcessState, ProcessTrigger
 
@@ -84,6 +88,9 @@ def _resume(draft: Draft, provider: str, now: Moment) -> tuple[Draft, tuple[str,
         draft = draft.put(FactKind.HEALTH, id, None)
     if offers:
         did.append(f"tried again though left alone: {', '.join(id.partition('/')[2] for id in offers)}")
+    draft, parked = released(draft, provider, now)
+    if parked:
+        did.append(f"parked no more, though open when its process ended: {_named(parked)}")
     draft = _read_anew(draft, provider, now)
     return draft, tuple(did) or ("nothing stood in its way; it is read anew",)
 
@@ -111,7 +118,7 @@ def _started_anew(draft: Draft, provider: str, now: Moment) -> tuple[Draft, list
     if process_life.step(view.state, _T.RESET) is None:
         return with_view(draft, provider, evolve(view, crashes_boot_s=())) if view != ProcessView() else draft, []
     was = view.state.value.replace("_", " ")
-    fresh = evolve(moved(view, _T.RESET, now), crashes_boot_s=(), wait_until_boot_s=0.0)
+    fresh = evolve(moved(view, _T.RESET, now), crashes_boot_s=(), wait_until_boot_s=0.0, quarantines=0)
     return with_view(draft, provider, fresh), [
         f"its process was {was}; it is started now, and its former ends are forgotten"
     ]
@@ -126,6 +133,11 @@ def _read_anew(draft: Draft, provider: str, now: Moment) -> Draft:
     seen = draft.world.seen
     lists = evolve(seen.lists.get(provider, ListView()), next_boot_s=now.boot_s)
     return draft.see(evolve(seen, lists=seen.lists.set(provider, lists)))
+
+
+def _named(ids: tuple[str, ...]) -> str:
+    more = f" and {len(ids) - RELEASED_SHOWN} more" if len(ids) > RELEASED_SHOWN else ""
+    return ", ".join(ids[:RELEASED_SHOWN]) + more
 
 
 def _count(count: int, thing: str) -> str:

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from provisioner.core import answers, quoting
 from provisioner.core import giveback as giveback_life
+from provisioner.core.crashes import is_parked, spaced_s
 from provisioner.core.effects import EffectKey
 from provisioner.core.events import (
     ItemWord,
@@ -199,9 +200,10 @@ def take_asked(draft: Draft, event: RequestAsked, now: Moment, settings: Setting
 def ask_at(draft: Draft, record: str, after_s: float | None, now: Moment, first_s: float = ASK_FIRST_S) -> Draft:
     """The draft in which this record is asked for again after so many seconds, or after a growing pause."""
     seen = draft.world.seen
-    tries = seen.asks.get(record, Ask()).tries
-    pause = float(after_s) if after_s is not None else doubled_s(first_s, tries, ASK_MOST_S)
-    return draft.see(evolve(seen, asks=seen.asks.set(record, Ask(tries + 1, now.boot_s + pause))))
+    ask = seen.asks.get(record, Ask())
+    pause = float(after_s) if after_s is not None else doubled_s(first_s, ask.tries, ASK_MOST_S)
+    later = evolve(ask, tries=ask.tries + 1, next_boot_s=now.boot_s + max(pause, spaced_s(ask.crashes)))
+    return draft.see(evolve(seen, asks=seen.asks.set(record, later)))
 
 
 # --- give-backs
@@ -291,6 +293,8 @@ def _again(
 ) -> Draft:
     retrying = settings.return_retry
     pause = doubled_s(retrying.first_s, giveback.tries, retrying.most_s) if pause_s is None else pause_s
+    if is_parked(giveback):
+        pause = max(pause, retrying.most_s)
     tries = giveback.tries + 1 if pause_s is None else giveback.tries
     slower = evolve(giveback, frames=giveback.frames + 1, tries=tries, after_at=now.at + max(pause, least_s))
     return _move_return(draft, slower, ReturnTrigger.AGAIN, now)

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from provisioner.core.cancelling import cancel_ask, is_cancel_owed
 from provisioner.core.capabilities import CANCEL, DESCRIBE_DELTA, FORGET, can
+from provisioner.core.crashes import is_suspect, must_wait_alone
 from provisioner.core.effects import (
     AskQuote,
     AskRequest,
@@ -33,14 +34,17 @@ from provisioner.core.giveback import ReturnState
 from provisioner.core.model import Carrier
 from provisioner.core.owner import boot_read_at, may_buy, may_resend, waits_until_boot_s
 from provisioner.core.process import ProcessState
-from provisioner.core.providers import ALIVE, epoch_of, view_of
+from provisioner.core.providers import epoch_of, view_of
 from provisioner.core.quoting import owed_quotes
 from provisioner.core.request import ASKED, RequestState
+from provisioner.core.restarts import ALIVE, left_alone_until_boot_s
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id
 from provisioner.core.world import Ask, ForgetView, ListView, ProcessView, World
 
 READ_SOME_MOST = 1000
+ALONE_AGAIN_S = 1.0
+"""How soon it is looked again whether a parked give-back would be alone in flight."""
 
 
 @frozen
@@ -141,7 +145,7 @@ def _questions(world: World, request: RequestFact, view: ProcessView, now: Momen
     ask = world.seen.asks.get(request.id, Ask())
     if now.boot_s >= ask.next_boot_s:
         key = EffectKey("ask_request", request.provider, request.id, view.number, ask.tries)
-        found.effects.append(AskRequest(key, request.provider, view.number, request.id))
+        found.effects.append(AskRequest(key, request.provider, view.number, request.id, is_suspect(ask.crashes)))
     else:
         soon = may_resend(world, request, now) and request.state is RequestState.UNKNOWN
         found.wakes.append(now.boot_s if soon else ask.next_boot_s)
@@ -186,16 +190,22 @@ def _of_return(world: World, giveback: ReturnFact, now: Moment) -> Owed:
                 return Owed((), now.boot_s)
             if now.at < giveback.after_at:
                 return Owed((), _wall(now, giveback.after_at))
-            key = EffectKey("send_return", giveback.provider, giveback.id, view.number, giveback.frames)
-            return Owed((SendReturn(key, giveback.provider, view.number, giveback.id),))
+            return _give_back(world, giveback, view, now)
         case ReturnState.TAKEN:
             ask = world.seen.asks.get(giveback.id, Ask())
             if now.boot_s < ask.next_boot_s:
                 return Owed((), ask.next_boot_s)
             key = EffectKey("ask_return", giveback.provider, giveback.id, view.number, ask.tries)
-            return Owed((AskReturn(key, giveback.provider, view.number, giveback.id),))
+            return Owed((AskReturn(key, giveback.provider, view.number, giveback.id, is_suspect(ask.crashes)),))
         case ReturnState.RETURNED | ReturnState.DROPPED:
             return NOTHING_OWED
+
+
+def _give_back(world: World, giveback: ReturnFact, view: ProcessView, now: Moment) -> Owed:
+    if must_wait_alone(world, giveback):
+        return Owed((), now.boot_s + ALONE_AGAIN_S)
+    key = EffectKey("send_return", giveback.provider, giveback.id, view.number, giveback.frames)
+    return Owed((SendReturn(key, giveback.provider, view.number, giveback.id),))
 
 
 def _with_pause_end(found: Owed, world: World, provider: str, now: Moment) -> Owed:
@@ -224,7 +234,7 @@ def _of_process(world: World, provider: str, now: Moment, settings: Settings) ->
             key = EffectKey("stop_process", provider, provider, view.number, 0)
             return Owed((StopProcess(key, provider, view.number, view.last_end),))
         case ProcessState.BACKING_OFF | ProcessState.QUARANTINED:
-            return Owed((), view.wait_until_boot_s)
+            return Owed((), left_alone_until_boot_s(world, provider))
         case ProcessState.READY | ProcessState.DEGRADED:
             return _reads(world, provider, view, now, settings)
         case ProcessState.STARTING:
@@ -252,7 +262,8 @@ def _reads(world: World, provider: str, view: ProcessView, now: Moment, settings
         found.effects.append(ReadList(key, provider, view.number))
     else:
         found.wakes.append(lists.next_boot_s)
-    refs = tuple(sorted(world.seen.wanted.get(provider, frozenset())))[:READ_SOME_MOST]
+    named = frozenset[str]() if is_suspect(lists.named_crashes) else world.seen.wanted.get(provider, frozenset())
+    refs = tuple(sorted(named))[:READ_SOME_MOST]
     forget = world.seen.forgets.get(provider, ForgetView())
     if forget.requests or forget.returns:
         key = EffectKey("forget", provider, provider, view.number, 0)

@@ -14,6 +14,7 @@ from provisioner.core import answers, cancelling, extending, forgetting, outcome
 from provisioner.core import giveback as giveback_life
 from provisioner.core import process as process_life
 from provisioner.core import request as request_life
+from provisioner.core.crashes import is_parked, is_suspect
 from provisioner.core.entries import entry_of
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft
@@ -25,12 +26,13 @@ from provisioner.core.intake import want_plan
 from provisioner.core.model import Carrier, DrainKind, EntryState
 from provisioner.core.pauses import doubled_s
 from provisioner.core.process import ProcessState, ProcessTrigger
-from provisioner.core.providers import ALIVE, epoch_of, view_of, with_view
+from provisioner.core.providers import epoch_of, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
+from provisioner.core.restarts import ALIVE, left_alone_until_boot_s
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id, pause_of, pause_text
 from provisioner.core.steadiness import proven_age_s
-from provisioner.core.world import Ask, ProcessView, World
+from provisioner.core.world import Ask, ListView, ProcessView, World
 
 TRUSTED_TOKENS = frozenset({"exact", "at_most_once"})
 BOOT_ASK_FIRST_S, BOOT_ASK_MOST_S = 2.0, 60.0
@@ -111,7 +113,7 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
     view = view_of(world, provider)
     if view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
         return False
-    if is_paused(world, provider, now):
+    if is_paused(world, provider, now) or is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         return False
     if not _first_answers_are_in(world, provider):
         return False
@@ -203,7 +205,7 @@ def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
     promises = description.promises
     if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:
         return False
-    if request.cancel_at is not None:
+    if request.cancel_at is not None or is_parked(request):
         return False
     alive = request.sent_at is not None and request.sent_at <= now.at < request.sent_at + promises.token_lifetime_s
     in_time = alive and request.id not in world.seen.undated and now.at < request.send_by
@@ -230,6 +232,8 @@ def _return(draft: Draft, giveback: ReturnFact, now: Moment, settings: Settings)
     if giveback.id not in draft.world.open_returns:
         return draft
     view = view_of(draft.world, giveback.provider)
+    if view.state is ProcessState.QUARANTINED:
+        return draft.touch(Key(FactKind.PROCESS, giveback.provider))
     if view.state not in ALIVE:
         return draft
     carrier = Carrier(epoch_of(draft.world, giveback.provider), view.number)
@@ -344,7 +348,7 @@ def _process(draft: Draft, provider: str, now: Moment) -> Draft:
     if view.state in ALIVE:
         return forgetting.looked(draft, provider, now)
     waiting = view.state in (ProcessState.BACKING_OFF, ProcessState.QUARANTINED)
-    if not waiting or now.boot_s < view.wait_until_boot_s:
+    if not waiting or now.boot_s < left_alone_until_boot_s(draft.world, provider):
         return draft
     arc = process_life.step(view.state, ProcessTrigger.WAITED)
     crashes = () if view.state is ProcessState.QUARANTINED else view.crashes_boot_s

@@ -5,7 +5,7 @@ It must not know how a process is started or spoken to.
 
 from attrs import evolve
 
-from provisioner.core import process as process_life
+from provisioner.core.crashes import is_suspect, spaced_s, with_end
 from provisioner.core.events import (
     Described,
     HealthSeen,
@@ -22,19 +22,14 @@ from provisioner.core.events import (
 )
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import DescriptionFact, FactKind, HealthFact, Key, ProcessFact
-from provisioner.core.ids import cancel_ask_id, digest
+from provisioner.core.ids import cancel_ask_id
 from provisioner.core.intake import want_plan
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Promises
-from provisioner.core.pauses import doubled_s
 from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.request import RequestState
-from provisioner.core.world import ListView, ProcessView, World
-
-RESTART_FIRST_S, RESTART_MOST_S = 1.0, 60.0
-QUARANTINE_AFTER, QUARANTINE_WINDOW_S, QUARANTINE_S = 5, 600.0, 900.0
-"""A provider that ended so often within the window is left alone for a while (settings.md, provider restart;
-quarantine)."""
+from provisioner.core.restarts import ended, ended_by_order, moved, owes_money
+from provisioner.core.world import Ask, ListView, ProcessView, World
 
 DESCRIBE_EVERY_S = 300.0
 READ_AGAIN_S = 5.0
@@ -43,7 +38,6 @@ WANTED_MOST = 10_000
 """Things named in hints that wait to be read; where it would be more, the whole list is read."""
 FAULTY_EXIT = 78
 FAULTY_CLASSES = frozenset({"version", "config"})
-ALIVE = (ProcessState.READY, ProcessState.DEGRADED)
 
 _T = ProcessTrigger
 
@@ -70,16 +64,15 @@ def with_view(draft: Draft, provider: str, view: ProcessView) -> Draft:
     return draft.see(evolve(seen, processes=seen.processes.set(provider, view)))
 
 
-def moved(view: ProcessView, trigger: ProcessTrigger, now: Moment) -> ProcessView:
-    """The view after one step of its life; unchanged where the table has none."""
-    arc = process_life.step(view.state, trigger)
-    return view if arc is None else evolve(view, state=arc.next, since_boot_s=now.boot_s)
-
-
 def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
     """The process runs: who it is becomes a fact before anything is sent to it."""
     started = evolve(
-        view_of(draft.world, event.provider), number=event.number, is_running=True, memory_by=event.memory_by
+        view_of(draft.world, event.provider),
+        number=event.number,
+        is_running=True,
+        memory_by=event.memory_by,
+        lost=(),
+        lost_count=0,
     )
     view = moved(moved(started, _T.START, now), _T.SPAWNED, now)
     before = draft.world.processes.get(event.provider)
@@ -98,7 +91,9 @@ def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
 def take_not_spawned(draft: Draft, event: ProcessNotSpawned, now: Moment) -> Draft:
     """It could not be started: counted as an end, so that pauses grow."""
     view = moved(evolve(view_of(draft.world, event.provider), number=event.number), _T.START, now)
-    return with_view(draft, event.provider, _ended(view, event.provider, event.reason, now)).touch(_key(event.provider))
+    view = ended(view, event.provider, event.reason, now, owes=owes_money(draft.world, event.provider))
+    view = with_end(view, event.reason, "", now)
+    return with_view(draft, event.provider, view).touch(_key(event.provider))
 
 
 def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
@@ -112,7 +107,7 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
         contract=event.contract,
         problem=None,
         auth_failed=False,
-        describe_after_boot_s=0.0,
+        describe_after_boot_s=view.describe_after_boot_s if is_suspect(view.describe_crashes) else 0.0,
         delta_from="",
     )
     draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
@@ -123,15 +118,22 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
 
 
 def _ask_anew(draft: Draft, provider: str) -> Draft:
-    """A new process has been asked nothing yet: neither for its list nor for what was open."""
+    """A new process has been asked nothing yet: neither for its list nor for what was open; what is suspect waits."""
     seen = draft.world.seen
     before = seen.lists.get(provider, ListView())
     asks = seen.asks.mutate()
     for record in (*draft.world.open_requests.values(), *draft.world.open_returns.values()):
-        if record.provider == provider:
-            asks.pop(record.id, None)
-            asks.pop(cancel_ask_id(record.id), None)
-    lists = seen.lists.set(provider, ListView(strangers=before.strangers))
+        for id in (record.id, cancel_ask_id(record.id)) if record.provider == provider else ():
+            ask = asks.pop(id, None)
+            if ask is not None and ask.crashes:
+                asks[id] = ask if is_suspect(ask.crashes) else Ask(crashes=ask.crashes)
+    fresh = ListView(
+        next_boot_s=before.next_boot_s if is_suspect(before.crashes) else 0.0,
+        strangers=before.strangers,
+        crashes=before.crashes,
+        named_crashes=before.named_crashes,
+    )
+    lists = seen.lists.set(provider, fresh)
     return draft.see(evolve(seen, asks=asks.finish(), lists=lists))
 
 
@@ -172,11 +174,12 @@ def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
     view = evolve(view_of(draft.world, event.provider), is_running=False)
     reason = _why_it_ended(view, event)
     if view.restart_wanted:
-        view = _ended_by_order(view, now)
+        view = ended_by_order(view, now)
     elif event.status == FAULTY_EXIT:
         view = evolve(moved(view, _T.FAULTY, now), last_end=reason, wait_until_boot_s=0.0)
     elif view.state is not ProcessState.PARKED:
-        view = _ended(view, event.provider, reason, now)
+        view = ended(view, event.provider, reason, now, owes=owes_money(draft.world, event.provider))
+        view = with_end(view, reason, event.last_words, now)
     draft = close_frames(with_view(draft, event.provider, view), event.provider, event.number, now)
     return want_plan(draft.touch_provider(event.provider))
 
@@ -194,23 +197,6 @@ def _stop_is_done(draft: Draft, provider: str) -> Draft:
         if key.provider == provider and key.effect == "stop_process":
             return draft.see(evolve(seen, in_flight=seen.in_flight.delete(key)))
     return draft
-
-
-def _ended_by_order(view: ProcessView, now: Moment) -> ProcessView:
-    """An end that was ordered is no failure: nothing is counted, and there is no pause."""
-    after = moved(view, _T.RESET if view.state is ProcessState.PARKED else _T.ENDED, now)
-    return evolve(after, restart_wanted=False, wait_until_boot_s=now.boot_s, described_boot_s=None)
-
-
-def _ended(view: ProcessView, provider: str, reason: str, now: Moment) -> ProcessView:
-    crashes = (*(t for t in view.crashes_boot_s if now.boot_s - t < QUARANTINE_WINDOW_S), now.boot_s)
-    view = evolve(view, crashes_boot_s=crashes, last_end=reason, described_boot_s=None)
-    if len(crashes) >= QUARANTINE_AFTER:
-        return evolve(moved(view, _T.CRASHED_TOO_OFTEN, now), wait_until_boot_s=now.boot_s + QUARANTINE_S)
-    spread = 1 + int(digest("restart", provider, now.seed, length=4), 36) % 20 / 100
-    pause = doubled_s(RESTART_FIRST_S, len(crashes) - 1, RESTART_MOST_S) * spread
-    trigger = _T.SPAWN_FAILED if view.state is ProcessState.STARTING else _T.ENDED
-    return evolve(moved(view, trigger, now), wait_until_boot_s=now.boot_s + pause)
 
 
 def close_frames(draft: Draft, provider: str, number: int, now: Moment) -> Draft:
@@ -302,8 +288,10 @@ def take_read_failed(draft: Draft, event: ReadFailed, now: Moment) -> Draft:
     """
     if not is_present(draft.world, event.provider, event.number):
         return draft
-    later = now.boot_s + _pause(event)
     view = view_of(draft.world, event.provider)
+    lists = draft.world.seen.lists.get(event.provider, ListView())
+    crashes = {"description": view.describe_crashes, "list": lists.crashes}.get(event.what, 0)
+    later = now.boot_s + max(_pause(event), spaced_s(crashes))
     if not isinstance(event.outcome, Lost | NotWritten):
         problem = event.outcome.problem
         view = evolve(view, problem=problem, auth_failed=view.auth_failed or problem.error_class == "auth")

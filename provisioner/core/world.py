@@ -32,13 +32,26 @@ from provisioner.core.reasons import Reason
 
 
 @frozen
+class End:
+    """One end of a process that nobody ordered: when, why, which frames were open (the first ones, and how many in
+    all), and the last line it wrote to standard error."""
+
+    at_boot_s: float
+    reason: str
+    open: tuple[str, ...] = ()
+    open_count: int = 0
+    last_words: str = ""
+
+
+@frozen
 class ProcessView:
     """A provider's process as this daemon runs it; `number` 0 means none was started yet.
 
     `is_running` is from the spawn until the reaping, whatever the state; `contract` is the version agreed with it;
     `restart_wanted`: its end is an order, and it is started again at once. `delta_from` is the revision this process
     named for what we hold of its description: only changes to that one may be asked for, since another process may give
-    the same name to something else.
+    the same name to something else. `lost` are frames that were open at an end that is not proven yet; `quarantines`
+    counts those since it last held out for a whole window.
     """
 
     state: ProcessState = ProcessState.ABSENT
@@ -59,6 +72,11 @@ class ProcessView:
     contract: str = ""
     restart_wanted: bool = False
     delta_from: str = ""
+    ends: tuple[End, ...] = ()
+    lost: tuple[str, ...] = ()
+    lost_count: int = 0
+    describe_crashes: int = 0
+    quarantines: int = 0
 
 
 @frozen
@@ -72,10 +90,12 @@ class Heard:
 
 @frozen
 class Ask:
-    """When an open record may be asked for (or said) again, and how often that was done."""
+    """When an open record may be asked for (or said) again, and how often that was done; `crashes` are ends of the
+    process in a row at which the question was open."""
 
     tries: int = 0
     next_boot_s: float = 0.0
+    crashes: int = 0
 
 
 @frozen
@@ -126,6 +146,7 @@ class ListView:
     """The lists of one provider: begin of the newest complete one, when to read again, and what was listed that no
     fact knows; of the newest one besides, what the provider said was wrong with it, and which places it could not read.
     `on_the_way` is what no fact knows in the pages of a pass that goes on.
+    `crashes` are ends of the process in a row at which a whole list was open, `named_crashes` a list of named ones.
     """
 
     complete_begun_boot_s: float | None = None
@@ -136,6 +157,8 @@ class ListView:
     problems: tuple[Problem, ...] = ()
     missing: tuple[Place, ...] = ()
     on_the_way: tuple[str, ...] = ()
+    crashes: int = 0
+    named_crashes: int = 0
 
 
 @frozen

@@ -3,13 +3,20 @@
 It alone knows what counts as degraded; it must not know how that comes about.
 """
 
+from collections import Counter
+
+from provisioner.core.costs import hourly_nanos
+from provisioner.core.crashes import is_parked
 from provisioner.core.events import Moment
+from provisioner.core.facts import ReturnFact
+from provisioner.core.money import decimal_text
 from provisioner.core.policy.demand import source_views
 from provisioner.core.process import ProcessState
 from provisioner.core.settings import Settings
 from provisioner.core.world import ProcessView, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_providers import is_ready
+from provisioner.edge.rest_times import time_text
 
 
 def health(world: World | None, unwritable: str | None, now: Moment, settings: Settings, version: str) -> Json:
@@ -38,10 +45,44 @@ def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settin
                 f"provider {name} lists {len(lists.strangers)} things that no fact knows: they may cost money; "
                 f"see `provisioner providers {name}`"
             )
+    reasons += _left_open(world, now, settings)
     for name, source in source_views(world, settings, now).items():
         if name in world.demands and not source.buys:
             reasons.append(f"source {name} is silent: nothing new is bought for it")
     return reasons
+
+
+def _left_open(world: World, now: Moment, settings: Settings) -> list[str]:
+    """Give-backs that do not come to an end, with what that costs, and purchases that are parked, by provider."""
+    stuck: dict[str, list[ReturnFact]] = {}
+    for giveback in world.open_returns.values():
+        is_late = now.at - giveback.planned_at >= settings.return_retry.stuck_after_s
+        if is_late or is_parked(giveback):
+            stuck.setdefault(giveback.provider, []).append(giveback)
+    reasons = [_stuck(world, name, stuck[name], settings.money.currency) for name in sorted(stuck)]
+    parked = Counter(r.provider for r in world.open_requests.values() if is_parked(r))
+    for name, count in sorted(parked.items()):
+        reasons.append(
+            f"provider {name} has ended twice with {_count(count, 'purchase')} open: never sent again by itself, its "
+            f"money stays reserved; see `provisioner providers {name}`"
+        )
+    return reasons
+
+
+def _stuck(world: World, name: str, givebacks: list[ReturnFact], currency: str) -> str:
+    living = [world.live[i.instance] for g in givebacks for i in g.items if i.instance in world.live]
+    since = time_text(min(g.planned_at for g in givebacks))
+    unpriced = sum(1 for instance in living if instance.terms.price is None)
+    more = f" and {_count(unpriced, 'thing')} of unknown price" if unpriced else ""
+    return (
+        f"provider {name} does not take back {_count(len(living), 'thing')} ({_count(len(givebacks), 'give-back')}): "
+        f"costing {decimal_text(sum(hourly_nanos(i) for i in living))} {currency}/h{more} since {since}; "
+        f"see `provisioner requests --provider {name}`"
+    )
+
+
+def _count(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def not_ready_because(world: World, name: str) -> str:

@@ -15,9 +15,11 @@ from provisioner.core.money import decimal_text
 from provisioner.core.policy.offers import Offer, market
 from provisioner.core.process import ProcessState
 from provisioner.core.reasons import SENTENCES, Why
+from provisioner.core.restarts import left_alone_until_boot_s
 from provisioner.core.settings import ProviderSettings, Settings
 from provisioner.core.standing_orders import pause_of
 from provisioner.core.world import ListView, ProcessView, World
+from provisioner.edge.rest_ends import ends_json
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_shape import amounts_json, attributes_json, place_json, price_json, problem_json
 from provisioner.edge.rest_times import time_text
@@ -113,7 +115,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
     view = world.seen.processes.get(name, ProcessView())
     process, description = world.processes.get(name), world.descriptions.get(name)
     lists = world.seen.lists.get(name, ListView())
-    waits_until = view.wait_until_boot_s if view.state in _WAITING else None
+    waits_until = left_alone_until_boot_s(world, name) if view.state in _WAITING else None
     calls = counts.calls.get(name, Counter())
     blocked = [_blocked(t, h) for t, h in sorted(counts.blocked.get(name, []), key=_first) if _is_blocking(h, now)]
     return {
@@ -136,6 +138,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "listed_at": _wall(lists.complete_begun_boot_s, now),
         "list": _list_json(lists),
         "last_end": view.last_end or None,
+        **ends_json(world, name, now),
         "starts_again_at": _wall(waits_until, now),
         "throttled_until": _wall(view.throttled_until_boot_s, now)
         if view.throttled_until_boot_s > now.boot_s

@@ -66,6 +66,9 @@ _ENTRY: Final = _object(
 _SUPPLY: Final = _object({"source": _TEXT, **_AGES, "held_back": _list(_TEXT), "entries": _list(_ENTRY)})
 
 _PAUSED: Final = _or_null(_object({"until": _TIME, "since": _TIME, "by": _TEXT_OR_NULL, "why": _TEXT_OR_NULL}))
+_END: Final = _object(
+    {"at": _TIME, "reason": _TEXT, "open": _list(_TEXT), "open_count": _INT, "last_words": _TEXT_OR_NULL}
+)
 _PROVIDER_FIELDS: Final[Json] = {
     "paused": _PAUSED,
     "provider": _TEXT, "configured": _FLAG, "state": _TEXT, "ready": _FLAG, "number": {"type": ["integer", "null"]},
@@ -74,7 +77,9 @@ _PROVIDER_FIELDS: Final[Json] = {
     "list": _or_null(
         _object({"complete": _FLAG, "missing_places": _list(_map(_TEXT_OR_NULL)), "problems": _list(_PROBLEM)})
     ),
-    "last_end": _TEXT_OR_NULL, "in_flight": _INT, "instances": _INT, "units": _INT, "strangers_count": _INT,
+    "ends": _list(_END),
+    "parked": _list(_TEXT), "asked_seldom": _list(_TEXT), "last_end": _TEXT_OR_NULL,
+    "in_flight": _INT, "instances": _INT, "units": _INT, "strangers_count": _INT,
     "held_to": _or_null(
         _object(
             {

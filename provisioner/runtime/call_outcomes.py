@@ -42,8 +42,8 @@ def decoded(cls: type[T], outcome: Outcome, told: Told) -> "T | Refusal | Lost |
             return from_provider.refusal(error)
         case Unwritten(reason):
             return NotWritten(reason)
-        case supervision.Lost(reason):
-            return Lost(reason)
+        case supervision.Lost(reason, ordered):
+            return Lost(reason, at_crash=not ordered)
 
 
 def _read(cls: type[T], result: Mapping[str, object], told: Told) -> T | Unreadable:

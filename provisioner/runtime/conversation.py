@@ -97,13 +97,13 @@ class Conversation:
         """No new frames: calls that wait for a slot or for room come out as Unwritten; written ones go on."""
         self._writer.close(reason)
 
-    def settle_all(self, reason: str) -> None:
+    def settle_all(self, reason: str, *, ordered: bool = False) -> None:
         """Every call still open comes out as Lost; answers that come all the same are late."""
         self.close(reason)
         for call in self._open.values():
             if not call.is_settled:
                 self.peer.forget(call.sent)
-                call.settle(Lost(reason))
+                call.settle(Lost(reason, ordered))
 
     def take(self, message: dict[str, object]) -> Incoming:
         """Settles the call that `message` answers, if it does; returns what it is for everything else."""

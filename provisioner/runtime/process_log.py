@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from provisioner.core.events import Moment
 from provisioner.core.process import ProcessState
+from provisioner.core.restarts import left_alone_until_boot_s
 from provisioner.core.world import ProcessView, World
 from provisioner.runtime.supervision import Log
 
@@ -25,7 +26,7 @@ def tell_of_processes(log: Log, providers: Iterable[str], before: World, after: 
             then = "it is left alone; correct its configuration or program and start the daemon again"
             log.warning("provider_parked", provider=provider, reason=view.last_end, then=then)
         elif view.state is ProcessState.QUARANTINED and was.state is not ProcessState.QUARANTINED:
-            often, wait_s = len(view.crashes_boot_s), view.wait_until_boot_s - now.boot_s
+            often, wait_s = len(view.crashes_boot_s), left_alone_until_boot_s(after, provider) - now.boot_s
             then = f"it is left alone for {wait_s:.0f} s, since it ended {often} times in a short while"
             log.warning("provider_quarantined", provider=provider, reason=view.last_end, then=then)
         elif view.state is ProcessState.BACKING_OFF and not _was_spawned(after, provider, view):

@@ -279,7 +279,7 @@ class ProviderLink:
     async def _ask_requests(self) -> None:
         await trio.lowlevel.checkpoint()
         while self._asks:
-            asked, self._asks = self._asks[:ASKS_IN_A_FRAME], self._asks[ASKS_IN_A_FRAME:]
+            asked, self._asks = _in_one_frame(self._asks)
             await self._ask_some_requests(asked)
 
     async def _ask_some_requests(self, asked: list[AskRequest]) -> None:
@@ -324,7 +324,7 @@ class ProviderLink:
     async def _ask_returns(self) -> None:
         await trio.lowlevel.checkpoint()
         while self._return_asks:
-            asked, self._return_asks = self._return_asks[:ASKS_IN_A_FRAME], self._return_asks[ASKS_IN_A_FRAME:]
+            asked, self._return_asks = _in_one_frame(self._return_asks)
             params = to_provider.return_status_params([a.return_id for a in asked])
             called = await self._seat.call(asked[0].number, "return_status", params)
             answer = decoded(ReturnStatusResult, called, self._told)
@@ -359,6 +359,16 @@ def _end_of_list(
         missing=(*shown.missing, *from_provider.places(page.missing_places)),
         earlier=shown.by_pages(),
     )
+
+
+Q = TypeVar("Q", AskRequest, AskReturn)
+
+
+def _in_one_frame(waiting: list[Q]) -> tuple[list[Q], list[Q]]:
+    """What travels in the next frame, and what is left: a suspect question goes alone, after all others."""
+    together = [ask for ask in waiting if not ask.alone][:ASKS_IN_A_FRAME] or waiting[:1]
+    taken = {ask.key for ask in together}
+    return together, [ask for ask in waiting if ask.key not in taken]
 
 
 def _endless(what: str, count: int, of: str) -> Unreadable:

@@ -62,7 +62,9 @@ def report_events(provider: str, number: int, news: supervision.Report, log: Log
         case supervision.Ended():
             status = news.status
             code = -1 if status is None or status.code is None else status.code
-            yield events.ProcessEnded(provider, number, code, news.reason)
+            yield events.ProcessEnded(
+                provider, number, code, news.reason, news.stderr_tail[-1] if news.stderr_tail else ""
+            )
 
 
 def _notified(provider: str, number: int, name: str, params: Mapping[str, object], log: Log) -> Iterator[Event]:

@@ -144,9 +144,13 @@ class Unwritten:
 
 @frozen
 class Lost:
-    """The frame, or a part of it, was written and no answer will be waited for any more: anything may have happened."""
+    """The frame, or a part of it, was written and no answer will be waited for any more: anything may have happened.
+
+    `ordered`: because the daemon wanted the process to end, not because of anything the process did.
+    """
 
     reason: str
+    ordered: bool = False
 
 
 Outcome: TypeAlias = Answered | Failed | Unwritten | Lost

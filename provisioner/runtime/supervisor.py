@@ -265,7 +265,7 @@ class ProviderProcess:
         with trio.move_on_after(self._spec.graces.last_output_s):
             await self._exited.wait()
         self._break_off("the provider closed its stdout")
-        self._conversation.settle_all(self._why_lost())
+        self._conversation.settle_all(self._why_lost(), ordered=self._cause is EndCause.ASKED)
 
     async def _drain_stderr(self) -> None:
         await drain_stderr(self._child.stderr, self._tail, self._log, lines_s=self._spec.stderr_rate)
@@ -315,7 +315,7 @@ class ProviderProcess:
             self._child.signal_group(signal.SIGKILL)
             with trio.move_on_after(self._spec.graces.kill_s):
                 self._status = await self._child.wait_exit()
-        self._conversation.settle_all(self._why_lost())
+        self._conversation.settle_all(self._why_lost(), ordered=self._cause is EndCause.ASKED)
         await self._child.close_pipes()
 
     async def _finish(self) -> None:

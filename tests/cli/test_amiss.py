@@ -7,11 +7,12 @@ import pytest
 from attrs import evolve
 
 from provisioner.cli.amiss import blocked_text
+from provisioner.core.facts import FactKind
 from provisioner.core.model import Place, Problem
 from provisioner.core.process import ProcessState
-from provisioner.core.world import Heard, ListView, ProcessView, World
+from provisioner.core.world import End, Heard, ListView, ProcessView, World
 from tests.cli.typed import typed_beside
-from tests.edge.rest_worlds import lively_world, settings_for
+from tests.edge.rest_worlds import lively_world, settings_for, with_facts
 from tests.runtime.rest_daemon import MemoryDaemon, served
 
 RESUME = "`provisioner provider resume west`"
@@ -89,3 +90,35 @@ async def test_a_list_that_is_incomplete_is_told_with_what_it_leaves_out(
     async with served(MemoryDaemon(settings, world), settings):
         said = (await typed_beside(capsys, "providers", "--socket", tmp_path / "s")).out
     assert "its list is incomplete (not read: eu/b; auth)" in said
+
+
+async def test_a_quarantine_tells_how_often_what_was_open_the_last_line_and_the_next_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    end = End(4_990.0, "exit status 1", ("request rq-1", "list"), 2, "KeyError: 'zone'")
+    view = evolve(STANDING["quarantined"][0], ends=(end,) * 5)
+    settings = settings_for(socket=str(tmp_path / "s"))
+    async with served(MemoryDaemon(settings, world_with(view)), settings):
+        status = (await typed_beside(capsys, "status", "--socket", tmp_path / "s")).out
+        one = (await typed_beside(capsys, "providers", "west", "--socket", tmp_path / "s")).out
+    told = "5 ends, the last: exit status 1, with request rq-1, list open; it said last \"KeyError: 'zone'\""
+    for said in (status, one):
+        assert told in said
+        assert "provisioner provider resume west" in said
+        assert "provisioner provider logs west" in said
+    assert one.count("exit status 1, with request rq-1, list open: KeyError: 'zone'") == 5
+
+
+async def test_what_is_parked_is_told_with_what_releases_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    world = lively_world()
+    parked = evolve(world.requests["rq-two"], crashes=2)
+    world = with_facts(world, [(FactKind.REQUEST, "rq-two", parked)])
+    settings = settings_for(socket=str(tmp_path / "s"))
+    async with served(MemoryDaemon(settings, world), settings):
+        for words in ("status", "providers", "providers east"):
+            said = (await typed_beside(capsys, *words.split(), "--socket", tmp_path / "s")).out
+            assert "1 parked: rq-two; released by `provisioner provider resume east`" in said

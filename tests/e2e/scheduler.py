@@ -88,12 +88,13 @@ class Scheduler:
         )
 
 
-def give_back(daemon: Daemon, revision: int = 1000) -> None:
-    """As a source that lacks nothing and runs nothing on what it has, until all is gone."""
+def give_back(daemon: Daemon, revision: int = 1000, also: Callable[[], object] = lambda: None) -> None:
+    """As a source that lacks nothing and runs nothing on what it has, until all is gone; `also` is done meanwhile."""
 
     def none_left() -> bool:
         nonlocal revision
         revision += 1
+        also()
         live = daemon.live()
         entries = [entry(host, "drained" if host["drain"] else "idle") for host in live if host["state"] in OPEN]
         supply, demand = {"revision": revision, "entries": entries}, {"revision": revision, "lines": []}

@@ -71,10 +71,37 @@ def test_a_provider_that_ends_at_every_start_shows_why_and_serves_at_once_when_m
     words = typed(daemon, "provider", "logs", "east")["processes"][-1]
     assert words["lines"] == ["no licence server"]
     assert "exit status 3" in words["ended"]
+    end = daemon.provider("east")["ends"][-1]
+    assert (end["last_words"], end["open"]) == ("no licence server", [])
     mended(daemon.folder)
     assert typed(daemon, "provider", "resume", "east")["did"]
     wait_until("it can be bought from", lambda: daemon.provider("east")["ready"], within_s=30)
     assert daemon.stop() == 0
+
+
+def test_a_give_back_that_ends_its_process_twice_is_parked_told_in_the_verdict_and_done_in_the_end(
+    daemon: Daemon,
+) -> None:
+    poison = [{"on": "return", "do": "exit", "when": "before", "calls": "1-3"}]
+    daemon.configure(settings({"east": cloud(faults={"calls": poison})}))
+    daemon.start()
+    daemon.rest.put(f"/v1/demand/{SOURCE}", ONE_HOST)
+    wait_until("a host is there", lambda: [i for i in daemon.live() if i["state"] == "running"])
+    parked: list[str] = []
+    verdict: list[str] = []
+
+    def look() -> bool:
+        parked.extend(daemon.provider("east")["parked"])
+        verdict.extend(r for r in daemon.rest.get("/v1/health")["reasons"] if "does not take back" in r)
+        return bool(parked and verdict)
+
+    give_back(daemon, also=look)
+    [giveback] = [g for g in daemon.give_backs() if g["id"] in parked]
+    assert "1 thing (1 give-back): costing 0.36 USD/h since" in verdict[0]
+    assert giveback["state"] == "returned"
+    assert not daemon.provider("east")["parked"]
+    assert [f"return {giveback['id']}" in end["open"] for end in daemon.provider("east")["ends"]] == [True] * 3
+    check_accounts(daemon, "east")
 
 
 def mended(folder: Path) -> None:

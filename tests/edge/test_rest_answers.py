@@ -13,7 +13,8 @@ from provisioner.core.instance import InstanceState
 from provisioner.core.model import EntryState, Kind, Line, Place, Problem
 from provisioner.core.money import nanos_of
 from provisioner.core.reasons import Reason, Why
-from provisioner.core.world import LineStatus, ListView, PlanView, World
+from provisioner.core.request import RequestState
+from provisioner.core.world import Ask, End, LineStatus, ListView, PlanView, World
 from provisioner.edge.rest_answers import READS, Answer, Question, answer_to
 from provisioner.edge.rest_health import health
 from provisioner.edge.rest_reply_schema import ERROR_SCHEMA, PUSH_REPLY_SCHEMA, REPLY_SCHEMAS
@@ -23,8 +24,10 @@ from tests.edge.rest_worlds import (
     decision,
     empty_world,
     entry,
+    giveback,
     instance,
     lively_world,
+    purchase,
     settings_for,
     with_facts,
     with_instances,
@@ -349,3 +352,45 @@ def test_of_two_snapshots_each_is_told_apart() -> None:
     }
     assert "but the demand beside it was" in found["error"]["message"]
     assert refused_json((Accepted("lsf", 0, 4, news=True),)) is None
+
+
+def test_a_give_back_that_does_not_end_is_in_the_verdict_with_what_it_costs() -> None:
+    late = giveback("rt-one", "in-c", planned_at=NOW.at - 3600)
+    world = with_facts(lively_world(), [(FactKind.RETURN, "rt-one", late)])
+    found: Any = health(world, None, NOW, SETTINGS, "1")
+    [reason] = [r for r in found["reasons"] if "does not take back" in r]
+    assert reason == (
+        "provider east does not take back 1 thing (1 give-back): costing 1 USD/h since 2030-03-17T16:46:40Z; "
+        "see `provisioner requests --provider east`"
+    )
+    fresh: Any = health(lively_world(), None, NOW, SETTINGS, "1")
+    assert not [r for r in fresh["reasons"] if "does not take back" in r]
+
+
+def test_what_was_open_when_a_process_ended_twice_is_shown_with_the_provider_the_record_and_the_verdict() -> None:
+    parked = evolve(purchase("rq-two", state=RequestState.UNKNOWN), crashes=2)
+    returning = evolve(giveback("rt-one", "in-c"), crashes=3)
+    world = with_facts(lively_world(), [(FactKind.REQUEST, "rq-two", parked), (FactKind.RETURN, "rt-one", returning)])
+    end = End(NOW.boot_s - 30, "exit status 1", ("request rq-two", "list"), 7, "Segmentation fault")
+    view = evolve(world.seen.processes["east"], ends=(end,), describe_crashes=2)
+    lists = evolve(world.seen.lists["east"], crashes=2)
+    seen = evolve(
+        world.seen, processes=world.seen.processes.set("east", view), lists=world.seen.lists.set("east", lists),
+        asks=Map({"rq-two": Ask(3, 9.0, crashes=2)}),
+    )  # fmt: skip
+    world = evolve(world, seen=seen)
+    shown = body(world, "/v1/providers/east", "east")
+    holds(REPLY_SCHEMAS["/v1/providers/{provider}"], shown)
+    assert shown["ends"] == [
+        {
+            "at": "2030-03-17T17:46:10Z", "reason": "exit status 1", "open": ["request rq-two", "list"],
+            "open_count": 7, "last_words": "Segmentation fault",
+        }
+    ]  # fmt: skip
+    assert shown["parked"] == ["rq-two", "rt-one"]
+    assert shown["asked_seldom"] == ["describe", "list", "request_status rq-two"]
+    record = body(world, "/v1/requests/rq-two", "rq-two")
+    assert (record["crashes"], record["parked"]) == (2, True)
+    found: Any = health(world, None, NOW, SETTINGS, "1")
+    assert any("ended twice with 1 purchase open" in r for r in found["reasons"])
+    assert any("does not take back 1 thing" in r for r in found["reasons"])

@@ -303,3 +303,41 @@ async def test_a_call_that_was_answered_before_it_was_asked_and_finds_no_room_is
         await pass_s(6)
         assert isinstance(calls.outcomes["a"], Unwritten)
         assert stage.process.has_free_slot
+
+
+async def test_cc_8_what_is_open_when_the_process_ends_by_itself_is_lost_and_no_order_of_ours(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("a")
+        await settle()
+        await stage.child.read()
+        stage.child.exit(1)
+        await stage.process.wait_ended()
+        await settle()
+        lost = calls.outcomes["a"]
+        assert isinstance(lost, Lost)
+        assert not lost.ordered
+
+
+async def test_what_is_open_when_the_daemon_ends_the_process_is_lost_by_order(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("a", timeout_s=600)
+        await settle()
+        await stage.process.stop("restarted by an operator")
+        await settle()
+        lost = calls.outcomes["a"]
+        assert isinstance(lost, Lost)
+        assert lost.ordered
+
+
+async def test_a_call_without_an_answer_ends_the_process_and_is_no_order_of_ours(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        calls = Calls(stage)
+        calls.start("slow", timeout_s=1)
+        calls.start("beside", timeout_s=600)
+        await stage.process.wait_ended()
+        await settle()
+        assert [calls.outcomes[name].ordered for name in ("slow", "beside")] == [False, False]  # type: ignore[union-attr]

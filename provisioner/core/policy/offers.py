@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from provisioner.core.crashes import is_suspect
 from provisioner.core.events import Moment
 from provisioner.core.facts import DescriptionFact, HealthFact
 from provisioner.core.model import Kind, Line, Price, Rejected, SharedLimit, Template, Terms
@@ -26,7 +27,7 @@ from provisioner.core.provider_settings import (
 from provisioner.core.reasons import Why
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import pause_of, pause_text
-from provisioner.core.world import ProcessView, QuoteView, World
+from provisioner.core.world import ListView, ProcessView, QuoteView, World
 
 _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
 
@@ -173,6 +174,8 @@ def _closed(world: World, provider: str, description: DescriptionFact | None, no
     if pause is not None:
         return Why.PAUSED, pause_text(pause)
     unready = _unready(world.seen.processes.get(provider), description)
+    if not unready and is_suspect(world.seen.lists.get(provider, ListView()).crashes):
+        unready = "its process ends when its list is read"
     return (Why.PROVIDER_NOT_READY, unready) if unready else None
 
 

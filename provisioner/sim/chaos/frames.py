@@ -119,7 +119,8 @@ class Frames:
                 self.stage.after(late_s, effect)
         if call.is_open:
             call.is_open = False
-            event = call.outcome(Lost(reason))
+            ordered = call.process is not None and call.process.is_stopping
+            event = call.outcome(Lost(reason, at_crash=not ordered))
             self.stage.after(self.delay("lost", 0.8), lambda: self.stage.tell(call.daemon, event))
 
     def daemon_died(self, daemon: Daemon) -> None:
@@ -196,7 +197,7 @@ class Frames:
         def give_up() -> None:
             if call.is_open:
                 call.is_open = False
-                self.stage.tell(call.daemon, call.outcome(Lost("no answer in time")))
+                self.stage.tell(call.daemon, call.outcome(Lost("no answer in time", at_crash=True)))
                 if self.process is call.process:
                     self.stop_soon(call.daemon, f"no answer to {call.method}")
 
