@@ -44,7 +44,8 @@ _METHODS = {
     "read_some": "list",
     "read_description": "describe",
     "forget": "forget",
-    "extend": "extend",
+    "ask_quote": "quote",
+    "extend_instances": "extend",
 }
 _CHANGING = frozenset({"send_request", "send_return"})
 

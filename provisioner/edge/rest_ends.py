@@ -17,15 +17,16 @@ def ends_json(world: World, name: str, now: Moment) -> Json:
     """The last ends of its process that nobody ordered, oldest first, and what is parked or asked seldom for them."""
     view = world.seen.processes.get(name, ProcessView())
     return {
+        "last_end": view.last_end or None,
         "ends": [_end(end, now) for end in view.ends],
         "parked": list(parked_records(world, name)[:PARKED_SHOWN]),
         "asked_seldom": _asked_seldom(world, name, view),
     }
 
 
-def parked_json(record: RequestFact | ReturnFact) -> Json:
-    """At how many ends of the process a frame of this record was open, and whether it is parked for that."""
-    return {"crashes": record.crashes, "parked": is_parked(record)}
+def frames_json(record: RequestFact | ReturnFact) -> Json:
+    """How many frames carried it, at how many ends of the process one was open, and whether it is parked for that."""
+    return {"frames": record.frames, "crashes": record.crashes, "parked": is_parked(record)}
 
 
 def _end(end: End, now: Moment) -> Json:

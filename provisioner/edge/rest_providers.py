@@ -137,7 +137,6 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "described_at": time_text(description.read_at) if description is not None else None,
         "listed_at": _wall(lists.complete_begun_boot_s, now),
         "list": _list_json(lists),
-        "last_end": view.last_end or None,
         **ends_json(world, name, now),
         "starts_again_at": _wall(waits_until, now),
         "throttled_until": _wall(view.throttled_until_boot_s, now)

@@ -11,7 +11,7 @@ from provisioner.core.facts import RequestFact, ReturnFact
 from provisioner.core.money import decimal_text
 from provisioner.core.settings import Settings
 from provisioner.core.world import Progress, World
-from provisioner.edge.rest_ends import parked_json
+from provisioner.edge.rest_ends import frames_json
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_page import FLAG_WORDS, Asked, Filter, page_of
 from provisioner.edge.rest_shape import attributes_json, place_json, price_json, problem_json, shares_json
@@ -85,8 +85,7 @@ def _acquire(record: RequestFact, progress: Progress, currency: str) -> Json:
         "for": shares_json(record.shares),
         "token": record.token,
         "quote": record.quote,
-        "frames": record.frames,
-        **parked_json(record),
+        **frames_json(record),
         "instances": list(record.instances),
         "decision": record.decision,
         "late": record.late,
@@ -140,9 +139,8 @@ def _return(record: ReturnFact, now: Moment, stuck_after_s: float) -> Json:
             {"instance": i.instance, "provider_id": i.provider_id, "keep": i.keep, "state": i.state}
             for i in record.items
         ],
-        "frames": record.frames,
+        **frames_json(record),
         "tries": record.tries,
-        **parked_json(record),
         "stuck": is_open and now.at - record.planned_at >= stuck_after_s,
         "next_try_at": time_text(record.after_at) if is_open and record.after_at > now.at else None,
         "planned_at": time_text(record.planned_at),
