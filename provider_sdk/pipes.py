@@ -9,6 +9,8 @@ import stat
 
 import trio
 
+READ_BYTES = 65_536
+
 
 def input_stream(fd: int) -> trio.abc.ReceiveStream:
     """The stream that reads `fd`, which it owns from now on; a file, which can't be waited for, is read by trio."""
@@ -20,6 +22,14 @@ def output_stream(fd: int) -> trio.abc.SendStream:
     """The stream that writes `fd`, which it owns from now on."""
     stream = trio.lowlevel.FdStream(fd)
     return PipeOutput(stream) if _can_be_waited_for(fd) else stream
+
+
+async def received(stream: trio.abc.ReceiveStream) -> bytes | bytearray:
+    """What has come, nothing at the end: a pipe that is gone has ended."""
+    try:
+        return await stream.receive_some(READ_BYTES)
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        return b""
 
 
 def _can_be_waited_for(fd: int) -> bool:

@@ -6,7 +6,7 @@ Knows calls by id and the one nursery they live in; must not know descriptors, s
 import secrets
 import traceback
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import trio
@@ -15,15 +15,7 @@ from attrs import frozen
 from provider_sdk.admission import Admission, Ticket
 from provider_sdk.author import AuthorThreads
 from provider_sdk.contract.codec import BadShape, decode, encode
-from provider_sdk.contract.envelope import (
-    Answer,
-    ErrorAnswer,
-    Malformed,
-    Notification,
-    Request,
-    classify,
-    error_object,
-)
+from provider_sdk.contract.envelope import Answer, ErrorAnswer, Malformed, Notification, Request, classify, error_object
 from provider_sdk.contract.errors import write_error
 from provider_sdk.contract.framing import DAEMON_FRAME_BYTES, Frame, FrameReader, Junk, Oversize
 from provider_sdk.contract.messages import CancelCall, ShutdownParams, ShutdownResult
@@ -33,24 +25,23 @@ from provider_sdk.errors import ContractError, StateError
 from provider_sdk.first_step import FirstStep
 from provider_sdk.handshake import EXIT_ORDERLY, Greeting, exit_code_after, greet
 from provider_sdk.hints import send_hints
+from provider_sdk.junk import JunkCount
 from provider_sdk.lifespan import OPEN_S, HeldOpen
 from provider_sdk.log import Form, Log
 from provider_sdk.notify import Notifier
+from provider_sdk.open_work import OpenWork, Work
+from provider_sdk.pipes import received
 from provider_sdk.provider import Provider
 from provider_sdk.served import Owner, Served, checked, keys_of, read_params
 from provider_sdk.stages import Ending, Stage, refusal
 from provider_sdk.writer import FrameWriter
 
-READ_BYTES = 65_536
 FINISH_S = 6.5
 """How long running calls may still finish after the end of input or SIGTERM; the whole process has 10 s (HS-9)."""
 LEAVE_S = 1.0
 """How long the author's lifespan may take to be left at an orderly end."""
 OPEN_TASKS = 4_096
 """Frames being worked on or answered at once; beyond it reading pauses until one is done."""
-JUNK_LOGGED = 20
-
-Work = Coroutine[Any, Any, None]
 
 
 @frozen
@@ -91,14 +82,13 @@ class Session:
         self._lifespan: HeldOpen | None = None
         self._dispatcher = self._dispatch({"initialize": self._initialize})
         self._calls: dict[int, _Call] = {}
-        self._tasks = 0
-        self._task_ended = trio.Event()
+        self._work = OpenWork()
         self._read: deque[Frame | Junk | Oversize] = deque()
         self._reading = trio.CancelScope()
         self._read_over = trio.Event()
         self._ending: Ending | None = None
         self._exit_code = EXIT_ORDERLY
-        self._junk = 0
+        self._junk = JunkCount(self._log)
         self._nursery: trio.Nursery | None = None
         self._token: trio.lowlevel.TrioToken | None = None
 
@@ -156,7 +146,7 @@ class Session:
                 while self._read:
                     if not await self._take(self._read.popleft(), lambda: self._go_on_reading(receive, reader)):
                         return
-                data = await _receive(receive)
+                data = await received(receive)
                 if not data:
                     break
                 self._read.extend(reader.feed(data))
@@ -167,16 +157,16 @@ class Session:
 
     async def _take(self, found: Frame | Junk | Oversize, read_on: Callable[[], None]) -> bool:
         """Take what came; False if it had to wait, and `read_on` was called meanwhile."""
-        while self._tasks >= OPEN_TASKS:
-            await self._task_ended.wait()
+        while self._work.count >= OPEN_TASKS:
+            await self._work.wait_one_ended()
         match found:
             case Frame(obj):
                 work = self._take_message(obj)
                 return work is None or await self._here(work, read_on)
             case Junk(excerpt, reason):
-                self._note_junk(f"skipped a line that is no message ({reason}): {excerpt!r}")
+                self._junk.note(f"skipped a line that is no message ({reason}): {excerpt!r}")
             case Oversize(size):
-                self._note_junk(f"skipped a line over the limit, {size} bytes so far")
+                self._junk.note(f"skipped a line over the limit, {size} bytes so far")
         return True
 
     async def _here(self, work: Work, read_on: Callable[[], None]) -> bool:
@@ -187,14 +177,8 @@ class Session:
             waited = True
             read_on()
 
-        self._tasks += 1
-        await FirstStep(self._counted(work), on_wait)
+        await FirstStep(self._work.begun(work), on_wait)
         return not waited
-
-    def _note_junk(self, text: str) -> None:
-        self._junk += 1
-        if self._junk <= JUNK_LOGGED or self._junk % 1_000 == 0:
-            self._log(f"provider: {text} (number {self._junk})")
 
     def _take_message(self, obj: Mapping[str, object]) -> Work | None:
         """The work that a message is, to be done by who took it; None if there is none, or none yet."""
@@ -204,12 +188,12 @@ class Session:
             case Notification(method, params):
                 self._take_notification(method, params)
             case Malformed(reason, call_id, answer_due):
-                self._note_junk(f"skipped a malformed message ({reason})")
+                self._junk.note(f"skipped a malformed message ({reason})")
                 if call_id is not None and answer_due:
                     self._refuse(call_id, ContractError(ErrorClass.BAD_MESSAGE, reason))
             case Answer(call_id) | ErrorAnswer(call_id):
                 # We ask nothing, so nothing is answered; an answer to an answer would never end.
-                self._note_junk(f"skipped an answer to a question never asked ({call_id})")
+                self._junk.note(f"skipped an answer to a question never asked ({call_id})")
         return None
 
     def _take_request(self, request: Request) -> Work | None:
@@ -295,16 +279,7 @@ class Session:
 
     def _start(self, work: Work) -> None:
         if self._nursery is not None:
-            self._tasks += 1
-            self._nursery.start_soon(self._counted, work)
-
-    async def _counted(self, work: Work) -> None:
-        try:
-            await work
-        finally:
-            self._tasks -= 1
-            ended, self._task_ended = self._task_ended, trio.Event()
-            ended.set()
+            self._nursery.start_soon(_awaited, self._work.begun(work))
 
     # Handshake.
 
@@ -387,7 +362,7 @@ class Session:
         self._stop_calls()
         with trio.move_on_at(ends_at - min(1.0, asked.grace_s / 4)):
             while self._admission.running:
-                await self._task_ended.wait()
+                await self._work.wait_one_ended()
         with trio.move_on_at(ends_at):
             return encode(checked(await self.threads.run(self._provider.shutdown, asked), ShutdownResult))
         raise ContractError(ErrorClass.TRANSIENT, "the grace was over before the provider had finished")
@@ -405,8 +380,8 @@ class Session:
         self._stage = Stage.STOPPING
         with trio.move_on_after(FINISH_S):
             self._stop_calls()
-            while self._tasks:
-                await self._task_ended.wait()
+            while self._work.count:
+                await self._work.wait_one_ended()
 
     def _soon(self, work: Callable[[], None]) -> None:
         if self._token is not None:
@@ -416,11 +391,8 @@ class Session:
                 self._log("provider: something was said after the end")
 
 
-async def _receive(stream: trio.abc.ReceiveStream) -> bytes | bytearray:
-    try:
-        return await stream.receive_some(READ_BYTES)
-    except (trio.BrokenResourceError, trio.ClosedResourceError):
-        return b""  # a pipe that is gone has ended
+async def _awaited(work: Work) -> None:
+    await work
 
 
 async def _unknown_method(call_id: int, params: Params) -> dict[str, Any]:

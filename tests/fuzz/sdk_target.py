@@ -185,7 +185,7 @@ async def _say(pipe: trio.abc.SendStream, data: bytes, seed: int) -> None:
 
 
 def _nothing_left(session: Session) -> None:
-    check(session._tasks == 0 or session._ending is not Ending.INPUT_ENDED, "tasks are left")
+    check(session._work.count == 0 or session._ending is not Ending.INPUT_ENDED, "tasks are left")
     served = session._served
     if served is not None and session._ending is Ending.INPUT_ENDED:
         check(not session._calls, "calls are left open")
