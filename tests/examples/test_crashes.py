@@ -1,6 +1,7 @@
 """What is left of a purchase when the process dies or ends in the middle of it, and what goes on beside it."""
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -190,3 +191,26 @@ async def test_whole_machines_are_not_given_back_in_part(whole: Example, tmp_pat
         item = (await client.call("return", giving(one, keep=1))).result["items"][0]
         assert (item["state"], item["problem"]["error_class"]) == ("failed", "unsupported")
         assert len((await client.call("list")).result["instances"]) == 1
+
+
+async def test_ot_1_a_purchase_whose_report_is_kept_no_longer_keeps_its_word_and_its_token(
+    example: Example, tmp_path: Path
+) -> None:
+    order = example.order()
+    asked = {"requests": [asked_about(order)]}
+    async with started(example.command, tmp_path) as client:
+        await client.call("initialize", greeting(tmp_path, example.config))
+        made = (await client.call("request", order)).result
+        await client.call("return", giving(*(each["instance"] for each in made["instances"])))
+    record = example.record_of(tmp_path, "tk-1")
+    aged = re.sub(r'"(at|closed_at)":[0-9.e+]+', r'"\1":1', record.read_text())
+    record.write_text(aged)
+    for _ in range(2):  # made small, and read again when it is small
+        async with started(example.command, tmp_path) as client:
+            await client.call("initialize", greeting(tmp_path, example.config))
+            report = (await client.call("request_status", asked)).result["requests"][0]
+            assert (report["outcome"], report["instances"]) == ("made", [])
+            assert (await client.call("request", order)).result["outcome"] == "made"
+            assert (await client.call("request", {**order, "units": 1})).error_class == "token_conflict"
+            assert (await client.call("list")).result["instances"] == []
+        assert len(record.read_text()) < len(aged)

@@ -15,7 +15,7 @@ from jsonschema.validators import extend
 from referencing import Registry, Resource
 
 from provider_sdk.contract import BadShape, decode
-from provider_sdk.contract.words import DROPPED_WHEN_UNKNOWN, WEAKEST, ChangedWhat, InstanceKind, Kind
+from provider_sdk.contract.words import DROPPED_WHEN_UNKNOWN, WEAKEST, ChangedWhat, Kind
 from tests.contract import schemas
 from tests.contract.wire_types import TYPES
 from tests.fuzz.oracle import check
@@ -77,7 +77,6 @@ def _is_stranger(item: object, words: Any) -> bool:
 _KINDS: Mapping[str, type[StrEnum]] = {
     "templates": Kind,
     "kinds": Kind,
-    "instances": InstanceKind,
     "what": ChangedWhat,
 }
 

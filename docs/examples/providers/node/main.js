@@ -68,10 +68,17 @@ function fence(params) {
 
 function dropOldRecords() {
   const { machines, missing } = room.read();
+  if (missing.length) return;
   const isOld = (record) => record.closed_at !== undefined && Date.now() - record.closed_at > KEEP_S * 1000;
-  for (const records of missing.length ? [] : [purchases, returns]) {
-    for (const [name, record] of records.byName) {
-      if (isOld(record) && !(record.instances ?? []).some((id) => machines.has(id))) records.drop(name);
+  for (const [name, record] of returns.byName) if (isOld(record)) returns.drop(name);
+  for (const [token, record] of purchases.byName) {
+    if (!isOld(record) || !record.mark || record.instances.some((id) => machines.has(id))) continue;
+    // Its token and its outcome stay: else it would be bought again, or be called not made (OT-1).
+    const { request_id, content, outcome, closed_at } = record;
+    try {
+      purchases.keep(token, { request_id, token, content, outcome, instances: [], problems: [], closed_at });
+    } catch (problem) { // a full disk, say: it stays large until the next start
+      console.error(problem);
     }
   }
 }

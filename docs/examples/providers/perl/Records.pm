@@ -62,12 +62,6 @@ sub keep {
     return $self->{kinds}{$kind}{$name} = $record;
 }
 
-sub drop {
-    my ($self, $kind, $name) = @_;
-    unlink "$self->{folder}/$kind/$name.json";
-    delete $self->{kinds}{$kind}{$name};
-}
-
 # ST-2: temporary file, fsync, rename, fsync of the folder. A crash leaves the old file or the new one, whole.
 sub _replace {
     my ($self, $file, $record) = @_;

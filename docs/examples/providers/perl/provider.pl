@@ -63,14 +63,16 @@ sub initialize {
 }
 
 # Records left open by a process that died. Where no call of the tool was open, the purchase is over; where one was,
-# it stays unknown for ever (ST-6). Old ones are dropped when nothing of them is left.
+# it stays unknown for ever (ST-6). Old ones are made small when nothing of them is left.
 sub close_what_was_cut_off {
     my $living = living();
     for my $record ($records->all('purchases')) {
         close_purchase($record, 'transient') if $record->{outcome} eq 'open' && $record->{calls} == @{ $record->{ids} };
         my $is_over = $record->{outcome} ne 'open' && time - $record->{at} > $KEEP_S;
-        next if !$is_over || !$living || grep { $living->{ $_->{id} } } @{ $record->{ids} };
-        $records->drop('purchases', $record->{token});
+        next if !$is_over || !$record->{template} || !$living || grep { $living->{ $_->{id} } } @{ $record->{ids} };
+        # Its token and its outcome stay: else it would be bought again, or be called not made (OT-1).
+        my %small = ((map { $_ => $record->{$_} } qw(request_id token content outcome at)), ids => []);
+        eval { keep(\%small); 1 } or warn "$record->{token} stays large: $@";    # a full disk: at the next start
     }
 }
 

@@ -127,7 +127,7 @@ def closed($units; $class): . + {outcome: (if $units > 0 then "made" else "not_m
     problems: (if $units < .asked then [{error_class: $class, units: (.asked - $units)}] else [] end)};
 def with_token($record): $ledger | .tokens[$record.token] = $record;
 def report($record; $grants): $record | {request_id, token, outcome, problems: (.problems // []), instances:
-    (if .outcome == "made" then [view("lic.\(.token)"; .template; .units; $grants)] else [] end)};
+    (if .outcome == "made" and .template then [view("lic.\(.token)"; .template; .units; $grants)] else [] end)};
 
 # ST-6: a record that a crash left open is settled by what the pool shows. The process that left it is dead (we hold its
 # lock) and the pool changes in one stroke: what is not in it by now will never be.
@@ -223,11 +223,13 @@ def promises: {
     limits: {price_cap: "life", min_units: "atomic", deadline: "honoured"},
     return: {partial: true, observed: true, typical_s: 0},
     calls: {in_flight: 1, answer_s: {request: ((.slow_s // 0) + 30)}, not_after: "honoured", late_effect_s: 1}};
-# The ledger of this process's life: the epoch claimed (EP-1), a random id if it is new (ST-4), old records dropped.
+# The ledger of this process's life: the epoch claimed (EP-1), a random id if it is new (ST-4), old records made small.
 def opened($p): (now - $keep_s) as $old | $ledger // {state_id: $random, epochs: {}, tokens: {}, returns: {}}
     | .epochs[$p.lineage] = $p.epoch
     | .returns |= with_entries(select(.value.at > $old))
-    | .tokens |= with_entries(select(.value.outcome == "open" or .value.at > $old or $pool.grants["lic.\(.key)"]));
+    # Of an old purchase token and outcome stay: else it would be bought again, or be called not made (OT-1).
+    | .tokens |= with_entries(if .value.outcome == "open" or .value.at > $old or $pool.grants["lic.\(.key)"] then .
+        else .value |= {request_id, token, content, outcome, at} end);
 def initialize: . as $p | (.versions | if type == "array" then . else [] end) as $offered
     | if $session != null then refuse("bad_message"; {detail: "initialize came a second time"})
       elif $offered != [] and ("2.0" | IN($offered[]) | not) then refuse("version"; {supported: ["2.0"]}) # HS-3: first of all
