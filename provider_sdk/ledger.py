@@ -75,19 +75,23 @@ class Ledger:
         *,
         keep_s: float = KEEP_S,
         now: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._name = name
         self._journal = Journal(folder, name)
         self._keep_s = keep_s
         self._now = now
+        self._steady = steady
         self._lock = threading.RLock()
         self._orders: dict[str, Order] = {}
         self._owners: dict[str, str] = {}
         self._give_backs: dict[str, GiveBack] = {}
         self._running: set[str] = set()
         self._is_whole = False
+        # By a steady clock: one that is set forward would make "nothing was made" come too soon.
         self._opened_at = 0.0
+        self._worked_at: dict[str, float] = {}
 
     def open(self) -> None:
         """Read everything; raises StateUnreadable (the file is set aside, and nothing may be bought), StateFull."""
@@ -95,7 +99,7 @@ class Ledger:
         for record in records:
             self._read(record)
         self._is_whole = not self._folder.damage()
-        self._opened_at = self._now()
+        self._opened_at = self._steady()
         self._compact(len(records))
 
     def close_file(self) -> None:
@@ -200,7 +204,7 @@ class Ledger:
 
     def quiet_s(self, token: str) -> float:
         """Seconds since a call last worked on it, counted in this process."""
-        return max(0.0, self._now() - max(self._orders[token].at, self._opened_at))
+        return self._steady() - self._worked_at.get(token, self._opened_at)
 
     def change(self, token: str, step: Callable[[Order], Order]) -> None:
         """Write what `step` makes of the order."""
@@ -227,6 +231,7 @@ class Ledger:
             if order.is_final:
                 return
             told = (*order.problems, *problems)
+            self._worked_at[token] = self._steady()
             self._store(evolve(order, stage=stage, at=self._now(), problems=told[-100:]))
 
     # Inside.
@@ -273,6 +278,7 @@ class Ledger:
                 details={**details, "mark": encode(params.mark)},
             )
             self._store(order)
+            self._worked_at[params.token] = self._steady()
             self._running.add(params.token)
             return Purchase(self, order, new=True)
 
@@ -297,6 +303,7 @@ class Ledger:
         return bool(purchase.order.instances)
 
     def _touch(self, token: str) -> None:
+        self._worked_at[token] = self._steady()
         self.change(token, lambda order: evolve(order, at=self._now()))
 
     def _report(self, asked: AskedRequest, look: Callable[[Purchase], None] | None) -> Report:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from provider_sdk.contract.promises import Promises
 from provider_sdk.contract.types import Instance, Problem, Report
 from provider_sdk.orders import Order, Stage
 
@@ -41,6 +42,14 @@ class Purchase:
     def quiet_s(self) -> float:
         """For how long no call has worked on it: since its last stage, or since this process opened the ledger."""
         return self._ledger.quiet_s(self._token)
+
+    def lists_tell(self, promises: Promises) -> bool:
+        """Whether a list shows by now all it ever will of this purchase: then who sees nothing may say `not_made`.
+
+        What was cut off may still take effect for `calls.late_effect_s`, and what took effect may stay out of lists for
+        `list.delay_s`: nothing is disproved before the sum of both is over.
+        """
+        return self.quiet_s > promises.calls.late_effect_s + promises.list.delay_s
 
     @property
     def report(self) -> Report:

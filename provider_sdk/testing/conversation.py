@@ -46,6 +46,8 @@ from provider_sdk.testing.watch import Watch
 
 GREETING_S: Final = 60.0
 SLACK_S: Final = 2.0
+LAST_WORDS_S: Final = 1.0
+"""What a process wrote before its end may still lie in the pipe."""
 HEARD: Final = 50
 
 
@@ -210,6 +212,13 @@ class Conversation:
                 self._wake()
         except (trio.ClosedResourceError, trio.BrokenResourceError):
             self.loose = True
+        self.ended = True
+        self._wake()
+
+    async def watch_end(self) -> None:
+        """Notice the end of the process, also where something it started still holds its stdout; run beside `read`."""
+        await self.process.ended.wait()
+        await trio.sleep(LAST_WORDS_S)
         self.ended = True
         self._wake()
 

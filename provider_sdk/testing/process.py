@@ -5,6 +5,7 @@ Alone responsible for the operating system's side. Knows no frame.
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -66,6 +67,11 @@ class Process:
         """Send a signal to the process alone, as the daemon's first word is."""
         with contextlib.suppress(ProcessLookupError):
             self._popen.send_signal(number)
+
+    def give_room(self, file_bytes: int | None) -> None:
+        """Let no file it writes grow beyond this length, as if the disk were full; None: as it was."""
+        _, most = resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE, (most if file_bytes is None else file_bytes, most))
 
     async def kill(self) -> None:
         """Kill the whole group and wait until the process is reaped and its pipes are closed."""

@@ -11,16 +11,28 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from provider_sdk.contract import DescribeResult, ErrorClass, PingResult, Report, ReturnResult, ReturnState
+from provider_sdk.contract import (
+    DescribeResult,
+    ErrorClass,
+    ForgetResult,
+    Outcome,
+    PingResult,
+    QuoteResult,
+    Report,
+    ReturnResult,
+    ReturnState,
+)
+from provider_sdk.contract.words import Capability
 from provider_sdk.testing import acting
 from provider_sdk.testing.acting import Bought
 from provider_sdk.testing.conversation import Conversation
-from provider_sdk.testing.saying import not_after
 from provider_sdk.testing.stage import Stage
 from provider_sdk.testing.verdict import Broken, Inapplicable
 
 STEPS: Final = 12
 PURCHASES: Final = 3
+RESTARTS: Final = 1
+OVER_CRASHES: Final = ("PR-token.replay", "PR-memory.keep_s", "EP-5", "ST-1", "ST-4", "ST-6", "CN-3", "FG-1")
 T = TypeVar("T")
 
 
@@ -33,12 +45,40 @@ class _Daemon:
         self.conversation = conversation
         self.bought: list[Bought] = []
         self.returned: list[tuple[str, ...]] = []
+        self.forgotten: set[str] = set()
+        self.restarts = 0
         self.trace: list[str] = []
 
     @property
     def may_repeat(self) -> bool:
         """Return whether a request may be sent twice to this provider."""
         return self.conversation.promises.token.replay != "none"
+
+    @property
+    def may_restart(self) -> bool:
+        """Return whether a restart would tell anything new of it."""
+        broken = any(self.stage.watch.is_broken(clause) for clause in OVER_CRASHES)
+        return bool(self.bought) and self.may_repeat and self.restarts < RESTARTS and not broken
+
+    @property
+    def remembered(self) -> list[Bought]:
+        """Return the purchases that may still be asked about."""
+        return [each for each in self.bought if each.token not in self.forgotten]
+
+    @property
+    def givable(self) -> list[Bought]:
+        """Return the purchases that can be given back, again too, unless even their names may be dropped by now."""
+        return [each for each in self.bought if each.token not in self.forgotten or each.ids not in self.returned]
+
+    @property
+    def still_known(self) -> list[tuple[str, ...]]:
+        """Return what was given back and is known to have been."""
+        dropped = [each.ids for each in self.bought if each.token in self.forgotten]
+        return [ids for ids in self.returned if ids not in dropped]
+
+    def declares(self, capability: Capability) -> bool:
+        """Return whether there is such a method."""
+        return capability in self.conversation.capabilities
 
     def do(self, step: str, work: Callable[[], Awaitable[T]]) -> T:
         """Run one step in the trio thread; a breach tells the whole sequence."""
@@ -50,17 +90,21 @@ class _Daemon:
             self.found.append(Broken(found.clause, found.expected, found.came, sent))
             raise
 
-    async def buy(self) -> None:
-        """Buy under a new token; no capacity is no breach."""
+    async def buy(self, quoted: bool = False) -> None:
+        """Buy under a new token, perhaps by a quote; no capacity is no breach."""
+        terms: dict[str, object] = {}
+        if quoted:
+            asked = {"template": self.stage.wares.template.template, "units": self.stage.wares.units}
+            terms["quote"] = (await self.conversation.call("quote", asked)).result(QuoteResult, "QT-1").quote
         try:
-            self.bought.append(await self.stage.buy(self.conversation))
+            self.bought.append(await self.stage.buy(self.conversation, None, **terms))
         except Inapplicable:
             self.trace.append("(refused)")
 
     async def again(self, which: int) -> None:
         """Send a request again."""
         bought = self.bought[which % len(self.bought)]
-        reply = await self.conversation.call("request", {**bought.params, "not_after": not_after()})
+        reply = await self.conversation.call("request", {**bought.params, **self.conversation.fence()})
         report = reply.result(Report, "RQ-1")
         more = {each.instance for each in report.instances} - {each.instance for each in bought.report.instances}
         if more:
@@ -68,27 +112,49 @@ class _Daemon:
 
     async def other(self, which: int) -> None:
         """Send other content under a token."""
-        bought = self.bought[which % len(self.bought)]
-        changed = {**bought.params, "units": bought.params["units"] + 1, "not_after": not_after()}
+        bought = self.remembered[which % len(self.remembered)]
+        changed = {**bought.params, "units": bought.params["units"] + 1, **self.conversation.fence()}
         (await self.conversation.call("request", changed)).refused("RQ-1", ErrorClass.TOKEN_CONFLICT)
 
     async def ask(self, which: int) -> None:
         """Ask what became of a purchase; the ledger compares."""
-        await acting.status(self.conversation, self.bought[which % len(self.bought)].params)
+        await acting.status(self.conversation, self.remembered[which % len(self.remembered)].params)
 
     async def give_back(self, which: int) -> None:
         """Give a purchase back, perhaps a second time."""
-        ids = self.bought[which % len(self.bought)].ids
+        ids = self.givable[which % len(self.givable)].ids
         await acting.give_back(self.conversation, ids, self.stage.subject.settle_s)
         self.returned.append(ids)
 
     async def give_back_again(self, which: int) -> None:
         """What was returned stays returned."""
-        ids = self.returned[which % len(self.returned)]
+        ids = self.still_known[which % len(self.still_known)]
         reply = await self.conversation.call("return", acting.giving(self.conversation, ids))
         for item in reply.result(ReturnResult, "RT-1").items:
             if item.state is not ReturnState.RETURNED:
                 raise reply.broken("RT-1", f"{item.instance} returned, as before")
+
+    async def cancel(self, which: int) -> None:
+        """Cancel what is made already: it stays made."""
+        bought = self.remembered[which % len(self.remembered)]
+        names = {name: bought.params[name] for name in ("request_id", "token")}
+        reply = await self.conversation.call("cancel", {**names, **self.conversation.fence()})
+        if reply.result(Report, "CN-1").outcome is not Outcome.MADE:
+            raise reply.broken("CN-1", "made, as before: a cancel undoes nothing")
+
+    async def forget(self, which: int) -> None:
+        """Have a final answer forgotten; it is not asked for again."""
+        bought = self.remembered[which % len(self.remembered)]
+        self.forgotten.add(bought.token)
+        self.stage.watch.ledger.forgot(bought.token)
+        (await self.conversation.call("forget", {"tokens": [bought.token]})).result(ForgetResult, "FG-1")
+
+    async def restart(self) -> None:
+        """Kill the process and start another on its folder, under the next epoch."""
+        self.restarts += 1
+        place = self.conversation.state_dir
+        await self.stage.end(self.conversation)
+        self.conversation = await self.stage.open(place)
 
     async def list_pages(self, limit: int) -> None:
         """List in pages; no instance twice."""
@@ -127,27 +193,47 @@ class _Sequence(RuleBasedStateMachine):
         self.daemon.do("request", self.daemon.buy)
 
     @precondition(lambda self: len(self.daemon.bought) < PURCHASES)
-    @rule()
-    def buy(self) -> None:
-        self.daemon.do("request", self.daemon.buy)
+    @rule(quoted=some.booleans())
+    def buy(self, quoted: bool) -> None:
+        by_quote = quoted and self.daemon.declares(Capability.QUOTE)
+        self.daemon.do("request by quote" if by_quote else "request", lambda: self.daemon.buy(by_quote))
 
     @precondition(lambda self: self.daemon.bought and self.daemon.may_repeat)
-    @rule(which=WHICH, other=some.booleans())
-    def again(self, which: int, other: bool) -> None:
-        step, work = ("other content", self.daemon.other) if other else ("the same request", self.daemon.again)
-        self.daemon.do(step, lambda: work(which))
+    @rule(which=WHICH)
+    def again(self, which: int) -> None:
+        self.daemon.do("the same request", lambda: self.daemon.again(which))
 
-    @precondition(lambda self: self.daemon.bought)
+    @precondition(lambda self: self.daemon.remembered and self.daemon.may_repeat)
+    @rule(which=WHICH)
+    def other(self, which: int) -> None:
+        self.daemon.do("other content", lambda: self.daemon.other(which))
+
+    @precondition(lambda self: self.daemon.remembered and self.daemon.declares(Capability.CANCEL))
+    @rule(which=WHICH)
+    def cancel(self, which: int) -> None:
+        self.daemon.do("cancel", lambda: self.daemon.cancel(which))
+
+    @precondition(lambda self: self.daemon.remembered and self.daemon.declares(Capability.FORGET))
+    @rule(which=WHICH)
+    def forget(self, which: int) -> None:
+        self.daemon.do("forget", lambda: self.daemon.forget(which))
+
+    @precondition(lambda self: self.daemon.may_restart)
+    @rule()
+    def restart(self) -> None:
+        self.daemon.do("kill -9, restart", self.daemon.restart)
+
+    @precondition(lambda self: self.daemon.remembered)
     @rule(which=WHICH)
     def ask(self, which: int) -> None:
         self.daemon.do("request_status", lambda: self.daemon.ask(which))
 
-    @precondition(lambda self: self.daemon.bought)
+    @precondition(lambda self: self.daemon.givable)
     @rule(which=WHICH)
     def give_back(self, which: int) -> None:
         self.daemon.do("return", lambda: self.daemon.give_back(which))
 
-    @precondition(lambda self: self.daemon.returned)
+    @precondition(lambda self: self.daemon.still_known)
     @rule(which=WHICH)
     def give_back_again(self, which: int) -> None:
         self.daemon.do("return again", lambda: self.daemon.give_back_again(which))
@@ -163,15 +249,23 @@ class _Sequence(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.daemon.do("tidy", self.daemon.tidy)
+        self.on_end(self.daemon.conversation)
+
+    def on_end(self, conversation: Conversation) -> None:
+        """Take the conversation that the next sequence goes on with."""
 
 
-async def play(stage: Stage, conversation: Conversation, number: int) -> None:
+async def play(stage: Stage, first: Conversation, number: int) -> None:
     """Play so many sequences; raises the first Broken. The same ones each time, so that a failure comes again."""
     found: list[Broken] = []
+    conversations = [first]
 
     class OfThisStage(_Sequence):
         def __init__(self) -> None:
-            super().__init__(_Daemon(stage, conversation, found))
+            super().__init__(_Daemon(stage, conversations[-1], found))
+
+        def on_end(self, conversation: Conversation) -> None:
+            conversations.append(conversation)
 
     bounds = settings(
         max_examples=number,

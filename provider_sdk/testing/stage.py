@@ -82,6 +82,7 @@ class Stage:
         )
         self._running.append(conversation)
         self._nursery.start_soon(conversation.read)
+        self._nursery.start_soon(conversation.watch_end)
         return conversation
 
     async def open(

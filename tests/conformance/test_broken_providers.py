@@ -8,7 +8,8 @@ from tests.conformance.subjects.broken import FAULTS
 
 pytestmark = pytest.mark.e2e
 
-# One of each kind: wire, handshake, description, purchase, give-back, list, order, memory, fence, promise.
+# Of each kind one or two: wire, handshake, description, purchase, give-back, list, order, memory, fence, promise, and
+# what stands behind a capability.
 WHOLE = (
     "Chatty",
     "AnswersTwice",
@@ -28,6 +29,10 @@ WHOLE = (
     "RecordsLate",
     "ForeignEpoch",
     "CapIgnored",
+    "QuoteCosts",
+    "HalfAChange",
+    "ExtendsTogether",
+    "TombstoneInMemory",
 )
 
 

@@ -55,9 +55,13 @@ def test_the_simulated_provider_keeps_what_it_promises_of_a_cloud_of_its_own(tmp
     assert {"PR-memory.where", "PR-list.covers", "RQ-1", "PR-token.replay", "ST-1"} <= kept(outcome)
 
 
-def run_kit(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+KIT = ("provider_sdk.testing",)
+COMMAND = ("provisioner", "conformance")
+
+
+def run_kit(*arguments: str, folder: Path, module: tuple[str, ...] = KIT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "provider_sdk.testing", *arguments],
+        [sys.executable, "-m", *module, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(FOLDER.parents[1])},
         capture_output=True,
@@ -71,15 +75,16 @@ def play(name: str) -> tuple[str, ...]:
     return ("--config", str(FOLDER / "subjects" / "honest.json"), "--only", "FR-4,DS-1", "--", *subject(name).command)
 
 
-def test_the_command_writes_all_reports_and_its_exit_code_tells(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", [KIT, COMMAND], ids=" ".join)
+def test_the_command_writes_all_reports_and_its_exit_code_tells(tmp_path: Path, module: tuple[str, ...]) -> None:
     files = ("--json", "report.json", "--junit", "report.xml")
-    good = run_kit(*files, *play("honest"), folder=tmp_path)
+    good = run_kit(*files, *play("honest"), folder=tmp_path, module=module)
     assert good.returncode == 0, good.stdout + good.stderr
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["passed"] is True
     assert {each["id"]: each["status"] for each in report["clauses"]} == {"FR-4": "pass", "DS-1": "pass"}
     assert Xml.fromstring((tmp_path / "report.xml").read_text(encoding="utf-8"))[0].get("failures") == "0"  # noqa: S314
-    bad = run_kit(*files, *play("Chatty"), folder=tmp_path)
+    bad = run_kit(*files, *play("Chatty"), folder=tmp_path, module=module)
     assert bad.returncode == 1
     assert "FAIL      FR-4" in bad.stdout
     assert "pinged at last" in bad.stdout

@@ -21,8 +21,8 @@ NO_HINTS: Final = {"SH-notification", "NT-2"}
 WHOLE_ONLY: Final = {"RT-3", "PR-return.partial"}
 NO_FORGET: Final = {"SH-forget", "FG-1"}
 NO_CANCEL: Final = {"SH-cancel", "CN-1", "CN-2", "CN-3"}
-ALIKE: Final = NOT_DECLARED | NO_HINTS | NO_FORGET | {"CC-4", "PR-list.not_found_gone_after_s"}
-SERIAL: Final = ALIKE | NO_CANCEL | {"CC-1", "CC-2", "CC-3"}
+ALIKE: Final = NOT_DECLARED | NO_HINTS | {"CC-4", "PR-list.not_found_gone_after_s"}
+SERIAL: Final = ALIKE | NO_CANCEL | NO_FORGET | {"CC-1", "CC-2", "CC-3"}
 PASSED_OVER: Final[Mapping[str, set[str]]] = {
     "node": ALIKE | WHOLE_ONLY | {"CN-2", "PR-limits.min_units"},
     "perl": SERIAL | WHOLE_ONLY | {"RQ-4", "PR-limits.min_units"},  # its far side has no end: nothing falls short

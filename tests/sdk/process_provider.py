@@ -49,6 +49,8 @@ class Plain(Provider):
 
     def request(self, params: RequestParams, call: Call) -> Report:
         print("request has begun", file=sys.stderr, flush=True)
+        if params.template == "in-c":
+            ctypes.CDLL(None).sleep(60)  # no Python runs in this thread, and nothing can stop it
         while not (call.pause(60) and params.template == "until-cancelled"):
             threading.Event().wait()
         return Report(params.request_id, params.token, Outcome.NOT_MADE, ())

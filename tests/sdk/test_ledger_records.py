@@ -1,14 +1,17 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from provider_sdk.contract import (
+    CallsPromise,
     ErrorClass,
     ForgetParams,
     InstanceState,
+    ListPromise,
     Outcome,
     Problem,
+    Promises,
     ReturnItem,
     ReturnParams,
 )
@@ -43,27 +46,54 @@ def test_a_running_purchase_is_not_looked_into(ledger: Ledger) -> None:
         assert report.outcome is Outcome.PENDING
 
 
-def test_quiet_time_counts_from_the_end_of_the_call_and_in_this_process_alone(tmp_path: Path) -> None:
-    now = [1000.0]
-    ledger = opened(tmp_path, now=lambda: now[0])
+def cut_off(ledger: Ledger, pass_s: Callable[[float], None] = lambda seconds: None) -> Purchase:
+    """A purchase whose far-side call took a minute and ended nobody knows how."""
 
-    def slow(problem: BaseException) -> None:
+    def fail() -> None:
         call = licence()
         with ledger.purchase(params(), call):
             call.check_fence()
-            now[0] += 60
-            raise problem
+            pass_s(60)
+            raise ContractError(ErrorClass.TRANSIENT)
 
     with pytest.raises(ContractError):
-        slow(ContractError(ErrorClass.TRANSIENT))
-    now[0] += 3
+        fail()
     found = ledger.find("tk-1")
     assert found is not None
+    return found
+
+
+def test_quiet_time_counts_from_the_end_of_the_call_and_in_this_process_alone(tmp_path: Path) -> None:
+    steady = [1000.0]
+
+    def pass_s(seconds: float) -> None:
+        steady[0] += seconds
+
+    found = cut_off(opened(tmp_path, steady=lambda: steady[0]), pass_s)
+    pass_s(3)
     assert found.quiet_s == 3
-    now[0] += 100
-    after = opened(tmp_path, now=lambda: now[0]).find("tk-1")
+    pass_s(100)
+    after = opened(tmp_path, steady=lambda: steady[0]).find("tk-1")
     assert after is not None
     assert after.quiet_s == 0
+
+
+def test_a_wall_clock_that_is_set_forward_makes_nothing_quiet(tmp_path: Path) -> None:
+    wall = [1000.0]
+    found = cut_off(opened(tmp_path, now=lambda: wall[0], steady=lambda: 5.0))
+    wall[0] += 7200
+    assert found.quiet_s == 0
+
+
+def test_lists_disprove_nothing_before_late_effect_and_list_delay_are_both_over(tmp_path: Path) -> None:
+    steady = [0.0]
+    found = cut_off(opened(tmp_path, steady=lambda: steady[0]))
+    promises = Promises(list=ListPromise(delay_s=30), calls=CallsPromise(late_effect_s=10))
+    told = {}
+    for seconds in (11.0, 31.0, 40.0, 40.5):
+        steady[0] = seconds
+        told[seconds] = found.lists_tell(promises)
+    assert told == {11.0: False, 31.0: False, 40.0: False, 40.5: True}
 
 
 def test_a_give_back_is_known_by_its_items_until_it_is_forgotten(ledger: Ledger, tmp_path: Path) -> None:

@@ -126,13 +126,15 @@ def test_a_plain_method_that_is_busy_hears_of_its_cancellation_and_ping_is_answe
 
 
 def test_hs_9_no_handler_keeps_a_process_beyond_its_bound(children: Any) -> None:
-    """Side by side: a method stuck in its thread or blocking the whole run; the end of stdin or SIGTERM."""
+    """Side by side: a method stuck in Python or in C, or one that blocks the whole run; the end of stdin or SIGTERM."""
     stuck, stuck_too = children("a"), children("b")
     blocked, blocked_too = children("c"), children("d")
-    for child in (stuck, stuck_too, blocked, blocked_too):
+    in_c, in_c_too = children("e"), children("f")
+    for child in (stuck, stuck_too, blocked, blocked_too, in_c, in_c_too):
         child.greet()
-    for child in (stuck, stuck_too):
-        child.ask("request", purchase(template="for-ever", not_after=FAR_FUTURE_S))
+    for child in (stuck, stuck_too, in_c, in_c_too):
+        template = "in-c" if child in (in_c, in_c_too) else "for-ever"
+        child.ask("request", purchase(template=template, not_after=FAR_FUTURE_S))
         child.until_logged(b"request has begun")
     for child in (blocked, blocked_too):
         child.ask("list", {})
@@ -140,9 +142,11 @@ def test_hs_9_no_handler_keeps_a_process_beyond_its_bound(children: Any) -> None
     begun_at = time.monotonic()
     stuck.stdin.close()
     blocked.stdin.close()
+    in_c.stdin.close()
     stuck_too.process.send_signal(signal.SIGTERM)
     blocked_too.process.send_signal(signal.SIGTERM)
-    for child in (stuck, stuck_too, blocked, blocked_too):
+    in_c_too.process.send_signal(signal.SIGTERM)
+    for child in (stuck, stuck_too, blocked, blocked_too, in_c, in_c_too):
         assert child.process.wait(timeout=15) == 0
         assert time.monotonic() - begun_at < 10
     for child in (blocked, blocked_too):

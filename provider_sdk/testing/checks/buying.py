@@ -1,9 +1,9 @@
-"""Checks of request, request_status, cancel and forget (§4, §9) within one process."""
+"""Checks of request and request_status (§4, §9) within one process."""
 
 from provider_sdk.contract import (
     ErrorClass,
-    ForgetResult,
     InstanceState,
+    MemoryWhere,
     Outcome,
     Report,
     RequestStatusResult,
@@ -13,7 +13,6 @@ from provider_sdk.testing import acting
 from provider_sdk.testing.acting import Bought
 from provider_sdk.testing.check import Check, check
 from provider_sdk.testing.conversation import Conversation
-from provider_sdk.testing.reply import Reply
 from provider_sdk.testing.saying import Params, not_after
 from provider_sdk.testing.stage import Stage
 from provider_sdk.testing.verdict import Broken, Inapplicable
@@ -115,17 +114,25 @@ async def _never_heard(stage: Stage) -> None:
         raise Broken("OT-1", "not_made or unknown for a token never heard of", str(report), "request_status")
     if report.outcome is not Outcome.NOT_MADE:
         stage.measured("OT-1", "a token never heard of is unknown")
-        return
-    reply = await _late(conversation, params)
-    if reply.error is None and reply.result(Report).outcome is not Outcome.NOT_MADE:
-        raise reply.broken("OT-1", "no purchase under a token that was said to be not_made")
+    elif keeps_tombstones(conversation):
+        await not_bought(conversation, params, "OT-1", "was said to be not_made")
+    else:
+        stage.measured("OT-1", "not_made, and no tombstone is due: memory is at the far side alone")
 
 
-async def _late(conversation: Conversation, params: Params) -> Reply:
+def keeps_tombstones(conversation: Conversation) -> bool:
+    """Return whether `not_made` must hold against a late frame: with own records a tombstone is kept (§4, CN-3)."""
+    promises = conversation.promises
+    return promises.memory.where == MemoryWhere.STATE_DIR and tells_tokens_apart(conversation)
+
+
+async def not_bought(conversation: Conversation, params: Params, clause: str, why: str) -> None:
     """Send a request whose token is closed; the check itself judges what comes, not the ledger."""
     conversation.loose = True
     try:
-        return await conversation.call("request", {**params, **conversation.fence()})
+        reply = await conversation.call("request", {**params, **conversation.fence()})
+        if reply.error is None and reply.result(Report).outcome is not Outcome.NOT_MADE:
+            raise reply.broken(clause, f"no purchase under a token that {why}")
     finally:
         conversation.loose = False
 
@@ -191,65 +198,6 @@ async def _ask_for_more(stage: Stage, conversation: Conversation, wares: acting.
         raise again.broken("PR-limits.min_units", f"none at all, since {wares.units} units are more than {free}")
 
 
-async def _cancel(stage: Stage) -> None:
-    conversation = await stage.shared()
-    if "cancel" not in conversation.capabilities:
-        raise Inapplicable("the capability cancel is not declared")
-    bought = await stage.buy(conversation)
-    reply = await conversation.call("cancel", _cancelling(conversation, bought.params))
-    report = reply.result(Report, "CN-1")
-    living = {each.instance for each in report.instances if each.state not in acting.ENDED}
-    if report.outcome is not Outcome.MADE or not set(bought.ids) <= living:
-        raise reply.broken("CN-1", "made, with everything still there: a cancel gives nothing back")
-    await _cancel_unseen(stage, conversation)
-    await _cancel_open(stage, conversation)
-
-
-async def _cancel_unseen(stage: Stage, conversation: Conversation) -> None:
-    params = stage.order(conversation)
-    reply = await conversation.call("cancel", _cancelling(conversation, params))
-    outcome = reply.result(Report, "CN-3").outcome
-    if outcome not in (Outcome.NOT_MADE, Outcome.UNKNOWN):
-        raise reply.broken("CN-3", "not_made with a tombstone, or unknown")
-    if outcome is Outcome.NOT_MADE:
-        late = await _late(conversation, params)
-        if late.error is None and late.result(Report).outcome is not Outcome.NOT_MADE:
-            raise late.broken("CN-3", "no purchase under a token whose cancel said not_made")
-
-
-async def _cancel_open(stage: Stage, conversation: Conversation) -> None:
-    params = stage.order(conversation)
-    first = await conversation.call("request", params)
-    if first.error is not None or first.result(Report).outcome is not Outcome.PENDING:
-        stage.passed_over("CN-2", "purchases are never pending long enough to be cancelled")
-        return
-    reply = await conversation.call("cancel", _cancelling(conversation, params))
-    report = reply.result(Report, "CN-2")
-    if report.outcome is Outcome.PENDING and not report.cancelling:
-        raise reply.broken("CN-2", "pending with `cancelling`, or a final outcome")
-
-
-def _cancelling(conversation: Conversation, params: Params) -> Params:
-    return {"request_id": params["request_id"], "token": params["token"], **conversation.fence()}
-
-
-async def _forget(stage: Stage) -> None:
-    conversation = await stage.shared()
-    if "forget" not in conversation.capabilities:
-        raise Inapplicable("the capability forget is not declared")
-    bought = await stage.buy(conversation)
-    await acting.give_back(conversation, bought.ids, stage.subject.settle_s)
-    stage.watch.ledger.forgot(bought.token)
-    names = {"tokens": [bought.token, "tk-never-seen"], "returns": ["rt-never-seen"]}
-    for _ in range(2):
-        (await conversation.call("forget", names)).result(ForgetResult, "FG-1")
-    reply = await conversation.call("request", {**bought.params, **conversation.fence()})
-    if reply.error is None:
-        before = {each.instance for each in bought.report.instances}
-        if {each.instance for each in reply.result(Report).instances} - before:
-            raise reply.broken("FG-1", "no purchase under a token that was forgotten")
-
-
 BUYING: tuple[Check, ...] = (
     check("the same request again, and another under its token", "RQ-1")(_again),
     check("one purchase from its begin to its end", "RP-1", "RP-2", "IN-1", "RQ-6", "SH-request", "RQ-2")(_outcomes),
@@ -258,6 +206,4 @@ BUYING: tuple[Check, ...] = (
     check("a token never heard of", "OT-1")(_never_heard),
     check("an error that says not_made", "RQ-5", unless=("RS-2",))(_errors_made_nothing),
     check("more than there is", "RQ-4", "PR-limits.min_units")(_shortage),
-    check("cancel", "CN-1", "CN-2", "CN-3", "SH-cancel")(_cancel),
-    check("forget", "FG-1", "SH-forget", unless=("RQ-1",))(_forget),
 )

@@ -25,7 +25,12 @@ async def _in_flight(stage: Stage) -> None:
     declared = conversation.promises.calls.in_flight
     reads = ["ping", "list", "describe", "ping"]
     calls = [(reads[number % 4], Params()) for number in range(min(declared, AT_ONCE_MOST))]
-    for reply in await _together(conversation, calls):
+    try:
+        replies = await _together(conversation, calls)
+    except Broken as found:
+        expected = f"an answer to each of {len(calls)} calls that came together"
+        raise Broken("CC-1", expected, found.came, found.sent) from found
+    for reply in replies:
         error = reply.error
         if error is not None:
             raise reply.broken("PR-calls.in_flight", f"a result: {len(calls)} calls at once are within {declared}")

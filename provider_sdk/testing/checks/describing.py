@@ -1,9 +1,8 @@
-"""Checks of describe and quote (§4): revisions, deltas, the form of templates, prices that oblige nobody."""
+"""Checks of describe (§4) and of growth (§11): revisions, the form of templates, what is not there, what is new."""
 
-from provider_sdk.contract import DescribeResult, ErrorClass, QuoteResult, Report, Template
+from provider_sdk.contract import DescribeResult, ErrorClass, Report, Template
 from provider_sdk.testing import acting
 from provider_sdk.testing.check import Check, check
-from provider_sdk.testing.conversation import Conversation
 from provider_sdk.testing.saying import Params
 from provider_sdk.testing.stage import Stage, as_wares
 from provider_sdk.testing.verdict import Broken, Inapplicable
@@ -75,29 +74,6 @@ async def _unknown_revision(stage: Stage) -> None:
         raise reply.broken("DS-2", "everything, since `known` is no revision of this provider")
 
 
-async def _quote(stage: Stage) -> None:
-    conversation = await stage.shared()
-    if "quote" not in conversation.capabilities:
-        raise Inapplicable("the capability quote is not declared")
-    before = await acting.list_all(conversation)
-    asked = {"template": stage.wares.template.template, "units": stage.wares.units}
-    first = (await conversation.call("quote", asked)).result(QuoteResult, "QT-1")
-    (await conversation.call("quote", asked)).result(QuoteResult, "QT-1")
-    after = await acting.list_all(conversation)
-    if {each.instance for each in after.living} - {each.instance for each in before.living}:
-        raise Broken("QT-1", "nothing new in the list after a quote", str(len(after.living)), "quote")
-    await _use(stage, conversation, first.quote)
-
-
-async def _use(stage: Stage, conversation: Conversation, quote: str) -> None:
-    await stage.buy(conversation, quote=quote)
-    for gone in (quote, "never-quoted"):
-        reply = await conversation.call("request", stage.order(conversation, quote=gone))
-        if reply.error is None:
-            raise reply.broken("QT-2", "quote_gone for a quote that was used or never given")
-        reply.refused("QT-2", ErrorClass.QUOTE_GONE)
-
-
 async def _undeclared(stage: Stage) -> None:
     """A capability that is not named is not there."""
     conversation = await stage.shared()
@@ -157,7 +133,6 @@ async def _bad_params(stage: Stage) -> None:
 DESCRIBING: tuple[Check, ...] = (
     check("the known revision", "DS-1")(_known),
     check("a revision never given", "DS-2")(_unknown_revision),
-    check("quotes oblige nobody and are used once", "QT-1", "QT-2", "SH-quote")(_quote),
     check("methods that are not there", "GR-3", "ER-2")(_undeclared),
     check("fields and words of a later version", "GR-2")(_unknown_fields),
     check("params of another shape", "ER-3")(_bad_params),

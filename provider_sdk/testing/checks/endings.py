@@ -18,6 +18,7 @@ AFTER_SHUTDOWN_S: Final = 5.0
 AFTER_STDIN_S: Final = 10.0
 SLACK_S: Final = 1.0
 EXIT_BY_HAND: Final = 64
+AT_ONCE_MOST: Final = 16
 
 
 async def _shutdown(stage: Stage) -> None:
@@ -101,6 +102,19 @@ async def _cut_in_a_request(stage: Stage) -> None:
         raise Broken("FR-1", "nothing done for half a frame", str(report), "half a request, then the end of stdin")
 
 
+async def _nobody_reads(stage: Stage) -> None:
+    """The pipe for answers is cut: who notices that may end at once, and must at the end of stdin."""
+    conversation = await stage.open()
+    await conversation.process.stdout.aclose()
+    try:
+        for _ in range(min(conversation.promises.calls.in_flight, AT_ONCE_MOST)):
+            await conversation.ask("describe")
+        await conversation.process.close_stdin()
+    except Broken:  # it has ended already
+        pass
+    await _ends(conversation, "HS-9", AFTER_STDIN_S, "stdout closed, then the end of stdin", orderly=False)
+
+
 async def _busy(stage: Stage) -> Conversation:
     """Return a conversation with a purchase under way, slow if the subject knows how."""
     slow = stage.subject.slow_config
@@ -144,6 +158,7 @@ ENDINGS: tuple[Check, ...] = (
     check("the end of stdin", "HS-9", "EX-1")(_stdin_ends),
     check("the end of stdin before a whole frame", "HS-9", unless=_SAME)(_stdin_ends_early),
     check("a pipe cut inside a request", "HS-9", "FR-1", unless=_SAME)(_cut_in_a_request),
+    check("a pipe cut before the answers are written", "HS-9", unless=_SAME)(_nobody_reads),
     check("the end of stdin during a request", "HS-9", unless=_SAME)(_stdin_ends_busy),
     check("started by hand", "EX-2")(_by_hand),
     check("SIGTERM during a request", "HS-9")(_terminated),

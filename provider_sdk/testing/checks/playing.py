@@ -14,7 +14,7 @@ async def _sequences(stage: Stage) -> None:
 
     if stage.subject.sequences < 1:
         raise Inapplicable("the subject file asks for no sequences")
-    await play(stage, await stage.shared(), stage.subject.sequences)
+    await play(stage, await stage.open(), stage.subject.sequences)
 
 
 PLAYING: tuple[Check, ...] = (

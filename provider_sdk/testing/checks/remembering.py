@@ -1,19 +1,31 @@
-"""Checks of §9 and §10 over the life of several processes: kill -9, restart, epochs, fences, damaged records."""
+"""Checks of §9 over the life of several processes: kill -9, restart, an empty folder, damaged records, a full disk."""
 
 import os
 from pathlib import Path
 
-from provider_sdk.contract import ErrorClass, Health, InstanceState, Outcome, PingResult, Report, RequestStatusResult
+from provider_sdk.contract import (
+    ErrorClass,
+    Health,
+    InstanceState,
+    Outcome,
+    PingResult,
+    Report,
+    RequestStatusResult,
+    ReturnState,
+)
 from provider_sdk.testing import acting
 from provider_sdk.testing.acting import Bought
 from provider_sdk.testing.check import Check, check
+from provider_sdk.testing.checks.buying import keeps_tombstones, not_bought
 from provider_sdk.testing.conversation import Conversation
-from provider_sdk.testing.saying import Params, long_past
+from provider_sdk.testing.reply import Reply
+from provider_sdk.testing.saying import Params
 from provider_sdk.testing.stage import Stage
 from provider_sdk.testing.verdict import Broken, Inapplicable
 
 MOMENTS = (0.0, 0.3, 0.6, 0.9)
 MOMENT_MOST_S = 10.0
+LATE_MOST_S = 3.0
 
 
 async def _after_the_answer(stage: Stage) -> None:
@@ -50,6 +62,7 @@ async def _one_purchase(conversation: Conversation, bought: Bought, report: Repo
 async def _in_the_middle(stage: Stage) -> None:
     """Killed at several moments of a request: afterwards the token has bought once at most, and no word is false."""
     usual_s = await _usual_s(stage)
+    denied: list[tuple[Conversation, Params]] = []
     for share in MOMENTS:
         first = await stage.open()
         replay = first.promises.token.replay
@@ -59,6 +72,8 @@ async def _in_the_middle(stage: Stage) -> None:
         await stage.end(first)
         second = await stage.open(first.state_dir)
         report = await acting.status(second, params)
+        if report.outcome is Outcome.NOT_MADE:
+            denied.append((second, params))
         if replay == "none":
             continue
         reply = await second.call("request", {**params, **second.fence()})
@@ -66,6 +81,21 @@ async def _in_the_middle(stage: Stage) -> None:
             await _at_most_once(second, params, report, reply.result(Report))
         elif report.outcome is Outcome.MADE:
             raise reply.broken("ST-6", f"the report of {params['token']}, which was said to be made")
+    await _stays_denied(denied)
+
+
+async def _stays_denied(denied: list[tuple[Conversation, Params]]) -> None:
+    """What was begun before the kill may take effect late, and be listed later still: `not_made` must hold then too."""
+    if not denied:
+        return
+    promises = denied[0][0].promises
+    await denied[0][0].quiet(min(promises.calls.late_effect_s + promises.list.delay_s, LATE_MOST_S))
+    for conversation, params in denied:
+        found = (await acting.list_all(conversation)).of_token(params["token"])
+        if found:
+            came = ", ".join(each.instance for each in found)
+            sent = "request, kill -9 before its answer, request_status, list"
+            raise Broken("ST-6", f"nothing under {params['token']}, said to be not_made", came, sent)
 
 
 async def _usual_s(stage: Stage) -> float:
@@ -111,16 +141,38 @@ async def _status_after(stage: Stage) -> None:
         raise Broken("PR-memory.keep_s", f"{', '.join(bought.ids)} given back", str(items), "return after a restart")
 
 
-async def _returns_after(stage: Stage) -> None:
+async def _denied_before(stage: Stage) -> None:
+    """Never heard of, said to be not_made, killed: the tombstone is still there when the request comes."""
     first = await stage.open()
-    bought = await stage.buy(first)
-    params = acting.giving(first, bought.ids)
-    await first.ask("return", params)
+    if not keeps_tombstones(first):
+        raise Inapplicable("no tombstone is due: there are no own records, or no tokens")
+    params = stage.order(first)
+    report = await acting.status(first, params)
+    if report.outcome is not Outcome.NOT_MADE:
+        raise Inapplicable(f"a token never heard of is {report.outcome}")
     await stage.end(first)
     second = await stage.open(first.state_dir)
-    items = await acting.returned(second, {**params, **second.fence()}, stage.subject.settle_s)
-    if {item.instance for item in items} != set(bought.ids):
-        raise Broken("RT-5", f"{', '.join(bought.ids)} given back", str(items), "return, kill -9, return again")
+    await not_bought(second, params, "ST-6", "was said to be not_made, before a kill -9")
+
+
+async def _returns_after(stage: Stage) -> None:
+    """Killed at once, or after an answer that nobody has read: the give-back comes to its end all the same."""
+    for is_answered in (False, True):
+        first = await stage.open()
+        bought = await stage.buy(first)
+        params = acting.giving(first, bought.ids)
+        call_id = await first.ask("return", params)
+        if is_answered:
+            await first.answer(call_id)
+        await stage.end(first)
+        second = await stage.open(first.state_dir)
+        try:
+            items = await acting.returned(second, {**params, **second.fence()}, stage.subject.settle_s)
+        except Inapplicable:
+            items = await acting.return_items(second, params)
+        taken = {item.instance for item in items if item.state in (ReturnState.RETURNING, ReturnState.RETURNED)}
+        if taken != set(bought.ids):
+            raise Broken("RT-5", f"{', '.join(bought.ids)} given back", str(items), "return, kill -9, return again")
 
 
 async def _other_folder(stage: Stage) -> None:
@@ -141,6 +193,37 @@ async def _other_folder(stage: Stage) -> None:
             raise Broken("PR-list.covers", f"{', '.join(bought.ids)} in the list", "not there", "list, empty folder")
     else:
         stage.passed_over("PR-list.covers", "declared own_records")
+
+
+async def _no_room(stage: Stage) -> None:
+    """A purchase whose record can't be written is refused before anything is bought; what is made was written."""
+    first = await stage.open()
+    if first.promises.memory.where == "far_side" or first.promises.token.replay == "none":
+        raise Inapplicable("the state folder need not hold purchases")
+    params = stage.order(first)
+    first.process.give_room(0)
+    try:
+        reply = await first.call("request", params)
+        bought = None if reply.error is not None else await _without_room(stage, first, params, reply)
+    except Broken as found:
+        raise Inapplicable(f"without room for its files the process did not go on: {found.came}") from found
+    first.process.give_room(None)
+    await stage.end(first)
+    second = await stage.open(first.state_dir, loose=True)
+    report = await acting.status(second, params)
+    living = {each.instance for each in report.instances if each.state is not InstanceState.GONE}
+    if bought is not None and not set(bought.ids) <= living:
+        expected = "a refusal, since the record of the purchase could not be written"
+        raise Broken("ST-2", expected, f"made, and after a restart {report.outcome}", reply.sent)
+    if reply.says_not_made and living:
+        raise reply.broken("ST-2", f"nothing made where the record can't be written, but {', '.join(sorted(living))}")
+
+
+async def _without_room(stage: Stage, conversation: Conversation, params: Params, reply: Reply) -> Bought | None:
+    try:
+        return await acting.settled(conversation, params, reply.result(Report), min(stage.subject.settle_s, 3.0))
+    except Inapplicable:  # it came to nothing, or to no end
+        return None
 
 
 async def _damaged(stage: Stage) -> None:
@@ -173,79 +256,15 @@ def _damage(state_dir: Path) -> None:
             path.write_bytes(b"\x00garbage{" + os.urandom(24))
 
 
-async def _fences(stage: Stage) -> None:
-    conversation = await stage.shared()
-    bought = await stage.buy(conversation)
-    wrong = conversation.epoch + 1
-    await _fenced_purchase(stage, conversation, {"epoch": wrong}, "EP-4")
-    given = await conversation.call("return", acting.giving(conversation, bought.ids, epoch=wrong))
-    given.refused("EP-4", ErrorClass.FENCED)
-    if conversation.promises.calls.not_after != "honoured":
-        stage.passed_over("PR-calls.not_after", "declared ignored")
-        return
-    await _fenced_purchase(stage, conversation, {"not_after": long_past()}, "PR-calls.not_after")
-    late = await conversation.call("return", acting.giving(conversation, bought.ids, not_after=long_past()))
-    late.refused("PR-calls.not_after", ErrorClass.FENCED)
-    report = await acting.status(conversation, bought.params)
-    if not set(bought.ids) <= {each.instance for each in report.instances if each.state not in acting.ENDED}:
-        raise Broken("PR-calls.not_after", "nothing given back by a call that was fenced", str(report), late.sent)
-
-
-async def _fenced_purchase(stage: Stage, conversation: Conversation, changes: Params, clause: str) -> None:
-    params = stage.order(conversation, **changes)
-    reply = await conversation.call("request", params)
-    error = reply.refused(clause, ErrorClass.FENCED)
-    if error.outcome is not Outcome.NOT_MADE:
-        raise reply.broken(clause, "fenced, which says that nothing was made")
-    report = await acting.status(conversation, params)
-    if report.outcome in (Outcome.MADE, Outcome.PENDING) or report.instances:
-        raise Broken(clause, "nothing made by a fenced purchase", str(report), reply.sent)
-
-
-async def _limits(stage: Stage) -> None:
-    conversation = await stage.shared()
-    promised = conversation.promises.limits
-    await _deadline(stage, conversation, promised.deadline == "honoured")
-    cap = stage.wares.price_cap
-    if promised.price_cap == "ignored" or cap is None:
-        why = "declared ignored" if cap is not None else "the template has no price"
-        stage.passed_over("PR-limits.price_cap", why)
-        return
-    if cap["amount"] == "0":
-        raise Inapplicable("the template is free: no cap is too low")
-    for changes in ({"amount": "0"}, {"currency": "XTS"}):
-        await _refused_by_price(stage, conversation, {**cap, **changes})
-
-
-async def _deadline(stage: Stage, conversation: Conversation, honoured: bool) -> None:
-    if not honoured:
-        stage.passed_over("PR-limits.deadline", "declared ignored")
-        return
-    params = stage.order(conversation, deadline="2001-02-03T04:05:06Z")
-    reply = await conversation.call("request", params)
-    report = await acting.status(conversation, params)
-    if report.instances or (reply.error is None and reply.result(Report).instances):
-        raise reply.broken("PR-limits.deadline", "nothing made after the deadline")
-
-
-async def _refused_by_price(stage: Stage, conversation: Conversation, cap: Params) -> None:
-    reply = await conversation.call("request", stage.order(conversation, price_cap=cap))
-    if reply.error is None and not reply.result(Report).instances:
-        return
-    error = reply.refused("PR-limits.price_cap", ErrorClass.PRICE)
-    if error.outcome is not Outcome.NOT_MADE:
-        raise reply.broken("PR-limits.price_cap", "price, with outcome not_made")
-
-
 _SAME = ("RQ-1", "OT-1", "EP-5", "PR-token.replay")
 
 REMEMBERING: tuple[Check, ...] = (
     check("killed after the answer, then again", "PR-token.replay", "EP-5", unless=("RQ-1",))(_after_the_answer),
     check("killed in the middle of a request", "ST-1", "ST-6", "PR-token.replay", unless=_SAME)(_in_the_middle),
     check("killed, then asked", "PR-memory.keep_s", unless=("PR-token.replay", "RP-1"))(_status_after),
-    check("killed during a give-back", "RT-5")(_returns_after),
+    check("said to be not_made, killed, then sent", "ST-6", unless=("OT-1", "PR-token.replay"))(_denied_before),
+    check("killed during a give-back", "RT-5", unless=("RX-1",))(_returns_after),
     check("asked with an empty folder", "PR-memory.where", "PR-list.covers")(_other_folder),
+    check("no room for records", "ST-2", unless=("ST-1", "ST-6", "PR-memory.keep_s", "PR-token.replay"))(_no_room),
     check("damaged records", "ST-2")(_damaged),
-    check("another epoch, and too late", "EP-4", "PR-calls.not_after")(_fences),
-    check("caps and deadlines", "PR-limits.price_cap", "PR-limits.deadline")(_limits),
 )

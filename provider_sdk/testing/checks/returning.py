@@ -1,18 +1,13 @@
-"""Checks of return, return_status and extend (§4)."""
-
-from itertools import pairwise
+"""Checks of return and return_status (§4)."""
 
 import trio
 
 from provider_sdk.contract import (
     ErrorClass,
-    ExtendResult,
     ReturnedItem,
     ReturnResult,
     ReturnState,
     ReturnStatusResult,
-    format_time,
-    parse_time,
 )
 from provider_sdk.testing import acting
 from provider_sdk.testing.check import Check, check
@@ -173,26 +168,6 @@ async def _gone_visible(stage: Stage, conversation: Conversation, ids: set[str])
         stage.measured("PR-list.gone_visible_s", "declared 0 s, measured: still listed after the give-back")
 
 
-async def _extend(stage: Stage) -> None:
-    conversation = await stage.shared()
-    if "extend" not in conversation.capabilities:
-        raise Inapplicable("the capability extend is not declared")
-    bought = await stage.buy(conversation)
-    instance = bought.ids[0]
-    far, near = 1_990_000_000.0, 1_980_000_000.0
-    ends = []
-    for until in (far, near, far):
-        items = [{"instance": instance, "until": format_time(until)}]
-        reply = await conversation.call("extend", {"items": items, **conversation.fence()})
-        found = {each.instance: each for each in reply.result(ExtendResult, "XT-1").items}
-        if instance not in found:
-            raise reply.broken("XT-1", f"an item for {instance}")
-        ends.append(found[instance].expires_at)
-    times = [parse_time(each) for each in ends if each is not None]
-    if any(later < earlier for earlier, later in pairwise(times)):
-        raise Broken("XT-1", "an end that never comes nearer", str(ends), "extend, far and then near")
-
-
 RETURNING: tuple[Check, ...] = (
     check("the same give-back again", "RT-1")(_again),
     check("a give-back at once", "RT-2")(_at_once),
@@ -201,5 +176,4 @@ RETURNING: tuple[Check, ...] = (
     check("questions about give-backs", "RX-1", "SH-return_status")(_statuses),
     check("a part is given back", "RT-3", "PR-return.partial", "RT-1", unless=("RT-2",))(_keep),
     check("what returned means", "PR-return.observed", "PR-return.typical_s", "PR-list.gone_visible_s")(_observed),
-    check("extend", "XT-1", "SH-extend")(_extend),
 )

@@ -1,4 +1,4 @@
-"""The honest provider, broken in one way: `broken.py NAME`. What each one breaks is said in the class's docstring.
+"""The honest provider, broken in one way: `play.py NAME`. What each one breaks is said in the class's docstring.
 
 Over 400 lines because it is one table of small faults, read side by side.
 """
@@ -699,6 +699,16 @@ class BeginsAnew(Honest):
         self.ledger["state_id"] = hashlib.sha256(self.state_dir.encode()).hexdigest()[:20]
 
 
+class NoRoomNoMatter(Honest):
+    """ST-2: buys though the record can't be written."""
+
+    def write_down(self, token: str) -> None:
+        try:
+            self.store()
+        except OSError:
+            return
+
+
 class NewStateId(Honest):
     """ST-4: makes a state_id at every start."""
 
@@ -746,6 +756,341 @@ class ExtraFields(Honest):
 
     def marked(self, thing: Json) -> Json:
         return {**super().marked(thing), "colour": "red"}
+
+
+class DiesAtHello(Honest):
+    """HS-1: ends instead of answering initialize."""
+
+    def initialize(self, params: Json) -> Json:
+        sys.exit(1)
+
+
+class AnswersHints(Honest):
+    """NT-3: answers notifications."""
+
+    def notification(self, method: str, params: Json) -> None:
+        super().notification(method, params)
+        self.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32601, "message": "unknown_method"}})
+
+
+class SlowerThanItsWorst(Honest):
+    """SH-describe: states a worst lead time below the typical one."""
+
+    def template(self, name: str) -> Json:
+        return {**super().template(name), "lead_time": {"typical_s": 60, "worst_s": 1}}
+
+
+class HalfAChange(Honest):
+    """DS-2: tells a change that leaves out what has changed."""
+
+    def changed(self, before: list[Json], now: list[Json]) -> list[Json]:
+        return []
+
+
+class ChangesUndeclared(Honest):
+    """DS-2: tells changes without having declared that it can."""
+
+    def initialize(self, params: Json) -> Json:
+        found = super().initialize(params)
+        return {**found, "capabilities": [each for each in found["capabilities"] if each != "describe.delta"]}
+
+
+class QuoteCosts(Honest):
+    """QT-1: makes what it quotes."""
+
+    def quote(self, params: Json) -> Json:
+        self.buy({**params, "token": f"tk-quote-{self.number}", "mark": {"token": "tk-quote"}}, "", 1)
+        return super().quote(params)
+
+
+class QuotesInSecret(Honest):
+    """SH-quote: leaves out whether the units are held."""
+
+    def quote(self, params: Json) -> Json:
+        return {name: value for name, value in super().quote(params).items() if name != "held"}
+
+
+class BoughtOrSo(Honest):
+    """SH-request: answers a purchase without its outcome."""
+
+    def request(self, params: Json) -> Json:
+        return {name: value for name, value in super().request(params).items() if name != "outcome"}
+
+
+class TakesItsTime(Honest):
+    """RQ-2: works on a purchase for longer than it promised to answer in."""
+
+    def request(self, params: Json) -> Json:
+        select.select([], [], [], 6)
+        return super().request(params)
+
+
+class StatusOrSo(Honest):
+    """SH-request_status: reports without instances."""
+
+    def status(self, asked: Json) -> Json:
+        return {name: value for name, value in super().status(asked).items() if name != "instances"}
+
+
+class TombstoneInMemory(Honest):
+    """ST-6: says not_made of a token and knows nothing of it after a restart."""
+
+    def open_ledger(self) -> None:
+        super().open_ledger()
+        self.ledger["orders"] = {name: order for name, order in self.ledger["orders"].items() if order["things"]}
+
+
+class CancelOrSo(Honest):
+    """SH-cancel: answers a cancel without its outcome."""
+
+    def cancel(self, params: Json) -> Json:
+        return {name: value for name, value in super().cancel(params).items() if name != "outcome"}
+
+
+class CancelInMemory(Honest):
+    """CN-3: keeps the tombstone of a cancel until the process ends."""
+
+    def cancel(self, params: Json) -> Json:
+        known = params["token"] in self.ledger["orders"]
+        found = super().cancel(params)
+        self.ledger["orders"][params["token"]]["fleeting"] = not known
+        self.store()
+        return found
+
+    def open_ledger(self) -> None:
+        super().open_ledger()
+        orders = self.ledger["orders"]
+        self.ledger["orders"] = {name: order for name, order in orders.items() if not order.get("fleeting")}
+
+
+class CancelAnyEpoch(Honest):
+    """EP-4: cancels under another epoch."""
+
+    def cancel(self, params: Json) -> Json:
+        return super().cancel({**params, "epoch": self.epoch})
+
+
+class ReturnOrSo(Honest):
+    """SH-return: answers a give-back without states."""
+
+    def return_(self, params: Json) -> Json:
+        return {"items": [{"instance": each["instance"]} for each in super().return_(params)["items"]]}
+
+
+class ReturnsOnce(Honest):
+    """RT-5: takes no give-back that a crash cut off."""
+
+    def open_ledger(self) -> None:
+        super().open_ledger()
+        for thing in self.ledger["things"].values():
+            if thing["gone_at"] is not None:
+                thing.update(gone_at=None, keep=thing["units"], stuck=True)
+        self.ledger["returns"] = {}
+
+    def lower(self, name: str, keep: int) -> None:
+        if not self.ledger["things"].get(name, {}).get("stuck"):
+            super().lower(name, keep)
+
+    def item(self, name: str, keep: int) -> Json:
+        if self.ledger["things"].get(name, {}).get("stuck"):
+            return {"instance": name, "state": "failed"}
+        return super().item(name, keep)
+
+
+class StatusesOrSo(Honest):
+    """SH-return_status: leaves out which give-back it speaks of."""
+
+    def return_status(self, params: Json) -> Json:
+        return {"returns": [{"items": []} for _ in super().return_status(params)["returns"]]}
+
+
+class WholeThoughBlind(Honest):
+    """LS-5: calls a list complete though a place could not be read."""
+
+    def list_(self, params: Json) -> Json:
+        return {**super().list_(params), "missing_places": [{"zone": "z-9"}]}
+
+
+class FatLists(Honest):
+    """LS-9: declares thin lists and sends everything."""
+
+    def thin(self, thing: Json) -> Json:
+        return self.marked(thing)
+
+
+class NarrowCluster(Honest):
+    """LS-10: shows nothing of its own in the list of the whole cluster."""
+
+    def listed(self) -> list[Json]:
+        return [] if self.scope == "cluster" else super().listed()
+
+    def list_(self, params: Json) -> Json:
+        self.scope = params.get("scope")
+        return super().list_(params)
+
+    scope: Any = None
+
+
+class ExtendOrSo(Honest):
+    """SH-extend: answers without items."""
+
+    def extend(self, params: Json) -> Json:
+        super().extend(params)
+        return {}
+
+
+class ExtendsTogether(Honest):
+    """XT-1: extends nothing where one item is bad."""
+
+    def extend(self, params: Json) -> Json:
+        if any(item["instance"] not in self.ledger["things"] for item in params["items"]):
+            raise Refusal("not_found")
+        return super().extend(params)
+
+
+class ForgetsThings(Honest):
+    """FG-1: drops the things with the record of their answer."""
+
+    def forget(self, params: Json) -> Json:
+        for token in params.get("tokens", ()):
+            for name in self.ledger["orders"].get(token, {"things": []})["things"]:
+                self.ledger["things"].pop(name)
+            self.ledger["orders"][token] = {"content": None, "things": [], "closes": 0.0}
+        self.store()
+        return super().forget(params)
+
+    def new_name(self, params: Json) -> str:
+        return f"{params['template']}.{os.urandom(6).hex()}"
+
+
+class NoHealth(Honest):
+    """SH-ping: says nothing of its health."""
+
+    def ping(self, params: Json) -> Json:
+        return {}
+
+
+class OpenOrSo(Honest):
+    """SH-shutdown: does not count what is open."""
+
+    def shutdown(self, params: Json) -> Json:
+        super().shutdown(params)
+        return {"open": "a few"}
+
+
+class Falls(Honest):
+    """SQ-1: ends at a description that is asked for after a give-back."""
+
+    def describe(self, params: Json) -> Json:
+        if any(thing["gone_at"] is not None for thing in self.ledger["things"].values()):
+            sys.exit(1)
+        return super().describe(params)
+
+
+class BareErrors(Honest):
+    """SH-error: leaves out the message of an error."""
+
+    def send(self, message: Json) -> None:
+        if "error" in message:
+            message["error"].pop("message")
+        super().send(message)
+
+
+class FarInWords(Honest):
+    """PR-memory.where: promises memory at a far side and keeps it in its folder."""
+
+    def promises(self) -> Json:
+        return {**super().promises(), "memory": {"where": "far_side"}}
+
+
+class OwnListsOnly(Honest):
+    """PR-list.covers: promises lists of the far side and lists what this folder has bought."""
+
+    def promises(self) -> Json:
+        promised = super().promises()
+        far = {"memory": {"where": "far_side"}, "list": {**promised["list"], "covers": "far_side"}}
+        return {**promised, **far}
+
+    def open_ledger(self) -> None:
+        self.own, self.state_dir = self.state_dir, str(Path(self.state_dir).parent)
+        super().open_ledger()
+
+    def new_name(self, params: Json) -> str:
+        return f"{super().new_name(params)}.{Path(self.own).name}"
+
+    def listed(self) -> list[Json]:
+        return [each for each in super().listed() if each["instance"].endswith(f".{Path(self.own).name}")]
+
+    own = ""
+
+
+class FindsNothing(Honest):
+    """PR-list.not_found_gone_after_s: does not find by name what lives."""
+
+    def named(self, things: list[Json], names: list[str]) -> Json:
+        return super().named([], names)
+
+
+class ForgetsReports(Honest):
+    """PR-memory.keep_s: promises to keep reports and does not know them after a restart."""
+
+    def open_ledger(self) -> None:
+        super().open_ledger()
+        self.of_old = set(self.ledger["orders"])
+
+    def status(self, asked: Json) -> Json:
+        found = super().status(asked)
+        return {**found, "outcome": "unknown", "instances": []} if asked["token"] in self.of_old else found
+
+    of_old: set[str]
+
+
+class AllOrNothing(Honest):
+    """PR-return.partial: promises to take parts back and refuses them."""
+
+    def lower(self, name: str, keep: int) -> None:
+        if not keep:
+            super().lower(name, keep)
+
+    def item(self, name: str, keep: int) -> Json:
+        if keep:
+            return {"instance": name, "state": "failed", "problem": {"error_class": "unsupported"}}
+        return super().item(name, keep)
+
+
+class DropsTheLast(Honest):
+    """CC-1: loses the last of four calls that come together."""
+
+    def lines(self, lines: list[bytes]) -> None:
+        super().lines(lines[:3])
+
+
+class TwiceAtOnce(Honest):
+    """CC-3: buys twice where one request comes twice at once."""
+
+    def lines(self, lines: list[bytes]) -> None:
+        requests = [json.loads(line)["params"] for line in lines if b'"method":"request",' in line]
+        self.twins = {each["token"] for each in requests if len(requests) == 2}
+        super().lines(lines)
+
+    def request(self, params: Json) -> Json:
+        order = self.ledger["orders"].get(params["token"])
+        if order is not None and params["token"] in self.twins:
+            order["things"] += self.buy({**params, "token": "tk-more"}, "", 1)["things"]
+        return super().request(params)
+
+    twins: set[str]
+
+
+class NotWhilePending(Honest):
+    """CC-4: takes nothing back while its purchase is pending."""
+
+    def return_(self, params: Json) -> Json:
+        ids = {each["instance"] for each in params["items"]}
+        for order in self.ledger["orders"].values():
+            if ids & set(order["things"]) and self.outcome(order) == "pending":
+                raise Refusal("bad_request")
+        return super().return_(params)
 
 
 FAULTS: dict[str, type[Honest]] = {each.__name__: each for each in Honest.__subclasses__()}

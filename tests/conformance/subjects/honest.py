@@ -30,6 +30,7 @@ CODES = {
     "bad_request": 1005,
     "unknown_template": 1006,
     "not_found": 1007,
+    "transient": 1008,
     "price": 1009,
     "quote_gone": 1010,
     "token_conflict": 1011,
@@ -55,7 +56,7 @@ class Honest:
     """One process; `run` serves until the end."""
 
     versions = ("2.0",)
-    capabilities = ("quote", "cancel", "extend", "forget", "list.state")
+    capabilities: tuple[str, ...] = ("quote", "cancel", "extend", "forget", "describe.delta", "list.state")
     page = 1000
 
     def __init__(self) -> None:
@@ -67,6 +68,7 @@ class Honest:
         self.slow_s = 0.0
         self.deferred: dict[int, tuple[float, Json]] = {}
         self.quotes: set[str] = set()
+        self.described: dict[str, list[Json]] = {}
         self.number = 0
         self.lock = -1
         self.ending = False
@@ -264,9 +266,17 @@ class Honest:
         """Describe."""
         templates = [self.template(name) for name in CAPACITY]
         revision = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:16]
-        if params.get("known") == revision:
+        known = params.get("known", "")
+        self.described[revision] = templates
+        if known == revision:
             return {"revision": revision, "base": revision}
+        if known in self.described and "describe.delta" in self.capabilities:
+            return {"revision": revision, "base": known, "templates": self.changed(self.described[known], templates)}
         return {"revision": revision, "templates": templates}
+
+    def changed(self, before: list[Json], now: list[Json]) -> list[Json]:
+        """Return the templates that are not as they were."""
+        return [each for each in now if each not in before]
 
     def template(self, name: str) -> Json:
         """Describe one template."""
@@ -362,8 +372,17 @@ class Honest:
             }
             order["things"].append(name)
         self.ledger["orders"][params["token"]] = order
-        self.store()
+        self.write_down(params["token"])
         return order
+
+    def write_down(self, token: str) -> None:
+        """Make a purchase durable, or undo it."""
+        try:
+            self.store()
+        except OSError as problem:
+            for name in self.ledger["orders"].pop(token)["things"]:
+                del self.ledger["things"][name]
+            raise Refusal("transient", outcome="not_made") from problem
 
     def new_name(self, params: Json) -> str:
         """Return a name never used before."""
@@ -502,13 +521,14 @@ class Honest:
         limit = params.get("limit", 1000)
         if type(limit) is not int:
             raise Refusal("bad_params")
-        things = self.listed()
+        things, thin = self.listed(), params.get("view") == "state"
         if params.get("instances") is not None:
             return self.named(things, params["instances"])
         begin = self.begin(params.get("cursor"))
         after = things[begin : begin + min(limit, self.page)]
         last = begin + len(after) >= len(things)
-        found: Json = {"instances": [self.marked(each) for each in after], "age_s": 0, "complete": last}
+        shown = [self.thin(each) if thin else self.marked(each) for each in after]
+        found: Json = {"instances": shown, "age_s": 0, "complete": last}
         return found if last else {**found, "next": f"at-{begin + len(after)}"}
 
     def listed(self) -> list[Json]:
@@ -536,6 +556,11 @@ class Honest:
     def marked(self, thing: Json) -> Json:
         """Describe one thing with its mark."""
         return {**self.instance(thing), "mark": thing["mark"]}
+
+    def thin(self, thing: Json) -> Json:
+        """Describe one thing for a thin list."""
+        whole = self.instance(thing)
+        return {name: whole[name] for name in ("instance", "kind", "state", "units")}
 
     # The end.
 

@@ -40,7 +40,7 @@ function initialize(params) {
   if (!config.room) room.furnish();
   dropOldRecords();
   return {
-    provider: { name: 'racks', version: '1.0' }, kinds: ['host'], state_id, capabilities: ['cancel'],
+    provider: { name: 'racks', version: '1.0' }, kinds: ['host'], state_id, capabilities: ['cancel', 'forget'],
     promises: {
       token: { replay: 'exact', lifetime_s: KEEP_S },
       mark: { kept: 'far_side' },
@@ -235,6 +235,22 @@ async function cancel(params) {
   return report(record.outcome === 'open' ? close(record, { error_class: 'cancelled' }) : record);
 }
 
+/**
+ * The daemon has stored these final answers for good and does not ask again. A purchase of which nothing is left shrinks
+ * to its token, which is never bought again; one with living machines keeps its record, for they will be given back.
+ */
+function forget({ tokens, returns: return_ids }) {
+  const { machines, isBlind } = room.read();
+  const isOver = (record) => record && record.outcome !== 'open' && !isBlind(record.template) &&
+    !record.instances.some((id) => machines.has(id));
+  for (const record of (tokens ?? []).map((token) => purchases.get(token)).filter(isOver)) {
+    const { request_id, token, content, outcome, closed_at } = record;
+    purchases.keep(token, { request_id, token, content, outcome, closed_at, instances: [], problems: [] });
+  }
+  for (const return_id of return_ids ?? []) returns.drop(return_id);
+  return {};
+}
+
 // ------------------------------------------------------------------------------------------------------------ give-backs
 
 function giveBack(params) {
@@ -327,7 +343,7 @@ const leave = serve({
   spoken: ['2.0'],
   shapes,
   initialize,
-  methods: { describe, request, request_status: requestStatus, cancel, return: giveBack, return_status: returnStatus,
+  methods: { describe, request, request_status: requestStatus, cancel, forget, return: giveBack, return_status: returnStatus,
     list, ping },
   stop: (reason) => jobs.forEach((job) => job.stop.abort(new Refusal(reason))),
   open: () => jobs.size,

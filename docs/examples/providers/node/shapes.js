@@ -21,6 +21,7 @@ const shapes = {
   request: fields({ ...CONTENT, ...FENCE }),
   request_status: fields({ requests: must(array(fields(PURCHASE), 1, 500)) }),
   cancel: fields({ request_id: must(is.name), token: must(is.name), ...FENCE }),
+  forget: fields({ tokens: may(array(is.name, 0, 1000)), returns: may(array(is.name, 0, 1000)) }),
   return: fields({ return_id: must(is.name), ...FENCE,
     items: must(array(fields({ instance: must(is.ref), keep: must(is.int(0)) }), 1, 1000)) }),
   return_status: fields({ returns: must(array(is.name, 1, 500)) }),
