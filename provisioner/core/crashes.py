@@ -20,6 +20,7 @@ from provisioner.core.events import (
     NotWritten,
     PurchaseEvent,
     ReadEvent,
+    ReturnAnswered,
 )
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, RequestFact, ReturnFact
@@ -54,6 +55,8 @@ def noted(draft: Draft, event: PurchaseEvent | CallEvent | ReadEvent) -> Draft:
     """The draft in which what this outcome says of the process's end, or of its life, is counted for its frame."""
     if isinstance(event, LateAnswer):
         return draft
+    if isinstance(event, ReturnAnswered) and _was_alone(draft.world, event.key):
+        draft = draft.touch_provider(event.provider)
     if isinstance(event, Listed | Described):
         return _answered(draft, event.key)
     outcome = event.refusal if isinstance(event, ForgetAnswered) else event.outcome
@@ -92,6 +95,16 @@ def must_wait_alone(world: World, giveback: ReturnFact) -> bool:
     )
 
 
+def is_one_alone(world: World, provider: str) -> bool:
+    """Whether a parked give-back is in flight, beside which nothing is bought."""
+    return any(k.provider == provider and _was_alone(world, k) for k in world.seen.in_flight)
+
+
+def _was_alone(world: World, key: EffectKey) -> bool:
+    giveback = world.open_returns.get(key.record) if key.effect == "send_return" else None
+    return giveback is not None and is_parked(giveback)
+
+
 def with_end(view: ProcessView, reason: str, last_words: str, now: Moment) -> ProcessView:
     """The view with one more end on record, and with what was open then."""
     end = End(now.boot_s, reason, view.lost, view.lost_count, last_words)
@@ -108,7 +121,8 @@ def released(draft: Draft, provider: str, now: Moment) -> tuple[Draft, tuple[str
         if giveback.provider == provider and giveback.crashes:
             draft = draft.put(FactKind.RETURN, giveback.id, evolve(giveback, crashes=0, after_at=now.at))
     seen = draft.world.seen
-    mine = {r.id for r in (*draft.world.open_requests.values(), *draft.world.open_returns.values())}
+    open_ = (*draft.world.open_requests.values(), *draft.world.open_returns.values())
+    mine = {id for r in open_ if r.provider == provider for id in (r.id, cancel_ask_id(r.id))}
     asks = seen.asks.mutate()
     for id, ask in seen.asks.items():
         if ask.crashes and id in mine:

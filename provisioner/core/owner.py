@@ -14,7 +14,7 @@ from provisioner.core import answers, cancelling, extending, forgetting, outcome
 from provisioner.core import giveback as giveback_life
 from provisioner.core import process as process_life
 from provisioner.core import request as request_life
-from provisioner.core.crashes import is_parked, is_suspect
+from provisioner.core.crashes import is_one_alone, is_parked, is_suspect
 from provisioner.core.entries import entry_of
 from provisioner.core.events import Moment
 from provisioner.core.evolve import Draft
@@ -115,7 +115,7 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
         return False
     if is_paused(world, provider, now) or is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         return False
-    if not _first_answers_are_in(world, provider):
+    if not _first_answers_are_in(world, provider) or is_one_alone(world, provider):
         return False
     description = world.descriptions.get(provider)
     if description is None:

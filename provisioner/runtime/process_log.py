@@ -23,7 +23,8 @@ def tell_of_processes(log: Log, providers: Iterable[str], before: World, after: 
         if view is None or view == was:
             continue
         if view.state is ProcessState.PARKED and was.state is not ProcessState.PARKED:
-            then = "it is left alone; correct its configuration or program and start the daemon again"
+            then = f"it is left alone; correct its program, then `provisioner provider resume {provider}`"
+            then += "; or its configuration, then start the daemon again"
             log.warning("provider_parked", provider=provider, reason=view.last_end, then=then)
         elif view.state is ProcessState.QUARANTINED and was.state is not ProcessState.QUARANTINED:
             often, wait_s = len(view.crashes_boot_s), left_alone_until_boot_s(after, provider) - now.boot_s

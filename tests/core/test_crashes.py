@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from provisioner.core.crashes import SPACED_FIRST_S
 from provisioner.core.effects import (
@@ -212,6 +213,21 @@ def test_a_parked_give_back_is_said_only_when_nothing_else_that_changes_somethin
     assert play.in_flight(SendReturn)
 
 
+def test_nothing_is_bought_beside_a_parked_give_back_and_what_waited_is_bought_right_after_it() -> None:
+    play = Play(settings_for("east"))
+    crashed_with_the_give_back(play, given_back(play))
+    play.pass_s(60)
+    crashed_with_the_give_back(play, play.take(SendReturn))
+    play.pass_s(play.settings.return_retry.most_s + 20)
+    alone = play.take(SendReturn)
+    play.demand(cores(40), revision=20)
+    play.supply(revision=20)
+    play.pass_s(1)
+    assert not play.in_flight(SendRequest)
+    play.event(ReturnAnswered(alone.key, "east", alone.number, alone.return_id, asked=False, outcome=ReturnWords(())))
+    assert play.in_flight(SendRequest)
+
+
 def test_a_good_answer_forgets_the_ends_a_give_back_was_open_at() -> None:
     play = Play(settings_for("east"))
     crashed_with_the_give_back(play, given_back(play))
@@ -270,6 +286,22 @@ def test_a_list_open_at_two_ends_is_spaced_out_and_nothing_is_bought_until_one_i
     play.supply(revision=3)
     play.pass_s(0)
     assert play.in_flight(SendRequest)
+
+
+def test_what_was_planned_before_the_list_became_suspect_is_not_sent_either() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east")
+    busy = evolve(view(play), throttled_until_boot_s=play.now_s + 5)
+    seen = play.world.seen
+    play.world = evolve(play.world, seen=evolve(seen, processes=seen.processes.set("east", busy)))
+    play.supply(revision=1)
+    play.demand(cores(4), revision=2)
+    assert play.only_request().state is RequestState.PLANNED
+    seen = play.world.seen
+    suspect = evolve(seen.lists["east"], crashes=2)
+    play.world = evolve(play.world, seen=evolve(seen, lists=seen.lists.set("east", suspect)))
+    play.pass_s(10)
+    assert not play.in_flight(SendRequest)
 
 
 def test_a_description_open_at_two_ends_is_spaced_out() -> None:
