@@ -18,6 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("count", type=int, nargs="?", default=10_000, metavar="N", help="how many cases")
     parser.add_argument("seed", type=int, nargs="?", default=1, metavar="SEED")
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="of the seed's cases, to share them out")
     parser.add_argument("--file", type=Path, help="run one kept case again; its failure is shown whole")
     said = parser.parse_args(argv)
     with cleared():
@@ -25,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
             run(read_case(said.file))
             _say("nothing breaks")
             return 0
-        tally = campaign(said.seed, said.count, _say)
+        tally = campaign(said.seed, said.count, _say, said.first)
         _say(*tally.lines())
         _say(f"most memory held: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
         _say(*keep_failures(tally, FOLDER))

@@ -51,11 +51,11 @@ class Tally:
         ]
 
 
-def campaign(seed: int, count: int, tell: Callable[[str], None] = lambda _: None) -> Tally:
-    """Runs the cases 0 to `count` of a seed, telling now and then how far it is."""
+def campaign(seed: int, count: int, tell: Callable[[str], None] = lambda _: None, first: int = 0) -> Tally:
+    """Runs `count` cases of a seed from the number `first` on, telling now and then how far it is."""
     tally = Tally(seed)
     began_s, told_s = time.process_time(), time.monotonic()
-    for number in range(count):
+    for number in range(first, first + count):
         case = draw(seed, number)
         tally.add(number, case, what_breaks(case))
         if time.monotonic() - told_s > TELL_EVERY_S:
