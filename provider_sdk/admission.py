@@ -79,7 +79,8 @@ class Admission:
 
     def held(self) -> frozenset[str]:
         """The keys of all that run or wait."""
-        return frozenset().union(*(ticket.keys for ticket in (*self._running.values(), *self._waiting.values())))
+        tickets = (*self._running.values(), *self._waiting.values())
+        return frozenset().union(*[ticket.keys for ticket in tickets if ticket.keys])
 
     def _advance(self) -> list[int]:
         started: list[int] = []

@@ -21,6 +21,8 @@ class AuthorThreads:
 
     def __init__(self) -> None:
         self._limiter = trio.CapacityLimiter(1 + SPARE_THREADS)
+        self._is_async: dict[object, bool] = {}
+        """By function: there are as many as a provider has methods."""
 
     def resize(self, in_flight: int) -> None:
         """Make room for the promised number of calls."""
@@ -28,7 +30,11 @@ class AuthorThreads:
 
     async def run(self, method: Callable[P, Awaitable[T] | T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the method to its end; when cancelled, a plain method is left behind in its thread."""
-        if inspect.iscoroutinefunction(method):
+        function = getattr(method, "__func__", method)
+        is_async = self._is_async.get(function)
+        if is_async is None:
+            is_async = self._is_async[function] = inspect.iscoroutinefunction(method)
+        if is_async:
             found: Awaitable[T] | T = method(*args, **kwargs)
         else:
             found = await trio.to_thread.run_sync(

@@ -4,8 +4,9 @@ Knows that library's per-request names (its batch entry point needs asyncio, whi
 habit of putting exception texts on the wire; must not know what any method does.
 """
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from inspect import Parameter, Signature
+from inspect import BoundArguments, Parameter, Signature
 from typing import Any, cast
 
 from jsonrpcserver.async_dispatcher import dispatch_request
@@ -20,10 +21,19 @@ Params = Mapping[str, object]
 Method = Callable[[int, Params], Awaitable[dict[str, Any]]]
 """Takes the call's id and its params as they came; answers the result object or raises ContractError."""
 
-# jsonrpcserver binds the params to the signature at every call; a ready one saves half of a dispatch.
-_ANY_PARAMS = Signature(
-    [Parameter("call_id", Parameter.POSITIONAL_ONLY), Parameter("params", Parameter.VAR_KEYWORD)],
-)
+
+class _AnyParams(Signature):
+    """jsonrpcserver binds the params to the method's signature at every call; ours takes what there is."""
+
+    __slots__ = ()
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
+        """Nothing is bound, and nobody looks at what comes out."""
+        return _NOTHING_BOUND
+
+
+_ANY_PARAMS = _AnyParams([Parameter("call_id", Parameter.POSITIONAL_ONLY), Parameter("params", Parameter.VAR_KEYWORD)])
+_NOTHING_BOUND = BoundArguments(_ANY_PARAMS, OrderedDict())
 
 
 class Dispatcher:

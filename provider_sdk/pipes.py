@@ -42,18 +42,18 @@ class PipeInput(trio.abc.ReceiveStream):
 
     def __init__(self, stream: trio.lowlevel.FdStream) -> None:
         self._stream = stream
-        self._fd = stream.fileno()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """At least one byte, or b"" at the end; raises ClosedResourceError and BrokenResourceError as trio's."""
-        while True:
-            await trio.lowlevel.wait_readable(self._stream.fileno())
+        while (fd := self._stream.fileno()) >= 0:
+            await trio.lowlevel.wait_readable(fd)
             try:
-                return os.read(self._fd, max_bytes or 65_536)
+                return os.read(fd, max_bytes or READ_BYTES)
             except BlockingIOError:  # somebody else has read it
                 continue
             except OSError as problem:
                 raise trio.BrokenResourceError from problem
+        raise trio.ClosedResourceError("it was closed")
 
     async def aclose(self) -> None:
         """Close it; who waits is woken with ClosedResourceError."""

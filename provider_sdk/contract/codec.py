@@ -9,18 +9,22 @@ from typing import Final, Generic, TypeVar, cast
 from attrs import frozen
 
 from provider_sdk.contract.fast import decode_fast
-from provider_sdk.contract.messages import DescribeResult, ListResult, RequestStatusResult
+from provider_sdk.contract.messages import InitializeParams, InitializeResult
+from provider_sdk.contract.methods import METHODS
 from provider_sdk.contract.shape import BadShape
 from provider_sdk.contract.skips import without_unknown_kinds
 from provider_sdk.contract.strict import strict_converter
-from provider_sdk.contract.types import ParamFault, Report
+from provider_sdk.contract.types import ParamFault
 
 __all__ = ["BadShape", "Decoded", "decode", "decode_noting", "encode"]
 
 T = TypeVar("T")
 
-# The answers that grow with a cluster; all else is small.
-BIG: Final[frozenset[type[object]]] = frozenset({DescribeResult, ListResult, Report, RequestStatusResult})
+# All that is said in a call; the handshake has a field with another name than on the wire, and is read once.
+FAST: Final[frozenset[type[object]]] = frozenset(
+    {shape for method in METHODS.values() for shape in (method.params, method.result)}
+    - {InitializeParams, InitializeResult}
+)
 
 
 @frozen
@@ -38,7 +42,7 @@ def decode(cls: type[T], raw: object) -> T:
 
 def decode_noting(cls: type[T], raw: object) -> Decoded[T]:
     """Like `decode`, telling also which items of unknown kinds were skipped (GR-2)."""
-    fast = decode_fast(cls, raw) if cls in BIG else None
+    fast = decode_fast(cls, raw) if cls in FAST else None
     if fast is not None:
         return Decoded(fast)
     known, skipped = without_unknown_kinds(cls, raw)

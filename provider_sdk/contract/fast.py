@@ -6,11 +6,11 @@ wrong. Knows no message.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 import attrs
 import msgspec
@@ -28,6 +28,10 @@ from provider_sdk.contract.strict import (
 )
 from provider_sdk.contract.types import Template
 
+KNOWN_MOST: Final = 50_000
+KNOWN_CHARS: Final = 256
+"""Texts that matched a pattern are kept up to so many, and only short ones: some megabytes for each pattern."""
+
 T = TypeVar("T")
 Texts = dict[str, set[str | None]]
 Gather = Callable[[list[Any], Texts], None]
@@ -35,20 +39,49 @@ Sizes = Callable[[Iterable[Any]], bool]
 
 
 def decode_fast(cls: type[T], raw: object) -> T | None:
-    """Return `raw` as a `cls`, or None if only the strict way can tell."""
+    """Return `raw` as a `cls`, or None if only the strict way can tell; not for classes with fields named otherwise
+    than on the wire."""
     try:
         value = msgspec.convert(raw, cls)
     except msgspec.ValidationError:
         return None
+    gather, sizes = _ways(cast(Hashable, cls))
     texts: Texts = defaultdict(set)
-    _gatherer(cast(object, cls))([value], texts)
-    fits = all(all(_search(pattern)(text) for text in found if text is not None) for pattern, found in texts.items())
-    return value if fits and _sizes(cast(object, cls))([raw]) else None
+    gather([value], texts)
+    for pattern, found in texts.items():
+        if not _fits(pattern).all(found):
+            return None
+    return value if sizes([raw]) else None
 
 
 @cache
-def _search(pattern: str) -> Callable[[str], object]:
-    return re.compile(pattern).search
+def _ways(cls: object) -> tuple[Gather, Sizes]:
+    return _gatherer(cls), _sizes(cls)
+
+
+@cache
+def _fits(pattern: str) -> "_Fitting":
+    return _Fitting(pattern)
+
+
+class _Fitting:
+    """Whether texts match one pattern; those that did are known again, since names come again in each answer."""
+
+    def __init__(self, pattern: str) -> None:
+        self._search = re.compile(pattern).search
+        self._known: set[str | None] = {None}
+
+    def all(self, texts: set[str | None]) -> bool:
+        """Return whether all match; None is no text."""
+        if texts <= self._known:
+            return True
+        new = texts - self._known
+        if not all(map(self._search, cast(set[str], new))):
+            return False
+        if len(self._known) + len(new) > KNOWN_MOST:
+            self._known = {None}
+        self._known.update(text for text in new if text is not None and len(text) <= KNOWN_CHARS)
+        return True
 
 
 def _nothing(_: list[Any], __: Texts) -> None:
@@ -100,16 +133,21 @@ def _pattern(t: object) -> str | None:
 
 
 def _class_gatherer(t: type[Any]) -> Gather:
-    fields = [(attrgetter(part.name), part.type) for part in attrs.fields(t)]
-    texts_of = [(get, pattern) for get, of in fields if (pattern := _pattern(of)) is not None]
-    parts = [(get, _gatherer(of)) for get, of in fields if _pattern(of) is None]
+    fields = [(part.name, part.type) for part in attrs.fields(t)]
+    named: dict[str, list[str]] = defaultdict(list)
+    for name, of in fields:
+        if (pattern := _pattern(of)) is not None:
+            named[pattern].append(name)
+    texts_of = [(attrgetter(*names), pattern, len(names) > 1) for pattern, names in named.items()]
+    parts = [(attrgetter(name), _gatherer(of)) for name, of in fields if _pattern(of) is None]
     parts = [(get, gather) for get, gather in parts if gather is not _nothing]
     if not parts and not texts_of:
         return _nothing
 
     def gather_class(column: list[Any], texts: Texts) -> None:
-        for get, pattern in texts_of:
-            texts[pattern].update(map(get, column))  # with None, which is dropped in the end
+        for get, pattern, several in texts_of:  # with None, which is no text
+            found: Iterable[Any] = map(get, column)
+            texts[pattern].update(chain.from_iterable(found) if several else found)
         for get, gather in parts:
             if stated := _stated(map(get, column)):
                 gather(stated, texts)

@@ -18,6 +18,10 @@ DEPTH_MAX: Final = 32
 EXCERPT_CHARS: Final = 200
 
 _LF: Final = b"\n"
+_LF_BYTE: Final = 0x0A
+_CR_BYTE: Final = 0x0D
+_LOOKED_AT: Final = 4_096
+"""Up to so many bytes, counting brackets costs less than having the writer find the depth."""
 _SPACED_COLONS: Final = (b" :", b"\t:", b"\r:")
 
 
@@ -65,6 +69,11 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[Frame | Junk | Oversize]:
         """Return what the lines ended by `data` are, in order."""
         found: list[Frame | Junk | Oversize] = []
+        if not self._held and not self._discarding and 1 < len(data) <= self._limit_bytes and data[-1] == _LF_BYTE:
+            whole = bytes(data)
+            if whole.find(_LF) == len(whole) - 1:  # one line, as nearly always
+                line = whole[:-2] if whole[-2] == _CR_BYTE else whole[:-1]
+                return [read_line(line)] if line else found
         *ended, rest = bytes(data).split(_LF)
         for piece in ended:
             self._take(piece, found)
@@ -103,7 +112,8 @@ def read_line(line: bytes) -> Frame | Junk:
         return Junk(_excerpt(line), _why_unreadable(line, fault))
     if type(obj) is not dict:
         return Junk(_excerpt(line), "a batch" if type(obj) is list else "not a JSON object")
-    text = _written_if_shallow(obj)
+    few_brackets = len(line) <= _LOOKED_AT and line.count(b"{") + line.count(b"[") <= DEPTH_MAX
+    text = _written(obj) if few_brackets else _written_if_shallow(obj)
     if text is None:
         return Junk(_excerpt(line), f"nested deeper than {DEPTH_MAX}")
     if text != line and _repeats_a_key(line, obj):

@@ -44,6 +44,7 @@ def strict_converter() -> Converter:
         converter.register_structure_hook_factory(matches, factory)
     converter.register_unstructure_hook_factory(is_class, _class_writer)
     converter.register_unstructure_hook_func(_is_free_map, dict)
+    converter.register_unstructure_hook_factory(is_tuple, _list_writer)
     return converter
 
 
@@ -267,3 +268,8 @@ def _class_writer(t: type[Any], converter: Converter) -> Callable[[object], dict
     names: Any = {part.name: override(rename=wire_name(part.name)) for part in attrs.fields(t)}
     write = make_dict_unstructure_fn(t, converter, _cattrs_omit_if_default=True, **names)
     return cast(Callable[[object], dict[str, object]], write)
+
+
+def _list_writer(t: object, converter: Converter) -> Callable[[Any], list[object]]:
+    item = converter.get_unstructure_hook(get_args(t)[0])
+    return lambda value: [item(part) for part in value]

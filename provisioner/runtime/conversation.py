@@ -15,6 +15,7 @@ from attrs import define, field
 from provider_sdk.contract import ErrorData
 from provisioner.edge import peer
 from provisioner.edge.peer import Incoming, Peer, SentCall
+from provisioner.runtime.deadlines import Deadlines
 from provisioner.runtime.frame_writer import FrameWriter
 from provisioner.runtime.pipes import ByteSink
 from provisioner.runtime.supervision import Answered, BeforeWrite, Failed, Lost, Outcome, Unwritten
@@ -29,12 +30,14 @@ _REPLIES: Final = 16
 class _OpenCall:
     sent: SentCall
     settled: trio.Event = field(factory=trio.Event)
+    settled_or_due: trio.Event = field(factory=trio.Event)
     outcome: Outcome | None = None
 
     def settle(self, outcome: Outcome) -> None:
         if self.outcome is None:
             self.outcome = outcome
             self.settled.set()
+            self.settled_or_due.set()
 
     @property
     def is_settled(self) -> bool:
@@ -74,6 +77,8 @@ class Conversation:
         self._open: dict[int, _OpenCall] = {}
         self._slots = trio.Semaphore(1)
         self._in_flight = 1
+        self._deadlines = Deadlines()
+        tasks.start_soon(self._deadlines.run)
         self._replies, replies = trio.open_memory_channel[dict[str, object]](_REPLIES)
         tasks.start_soon(self._write_replies, replies)
 
@@ -195,8 +200,11 @@ class Conversation:
         return written
 
     async def _wait_answer(self, call: _OpenCall, due_at: float, grace_s: float) -> None:
-        with trio.move_on_at(due_at):
-            await call.settled.wait()
+        self._deadlines.watch(call.settled_or_due, due_at)
+        try:
+            await call.settled_or_due.wait()
+        finally:
+            self._deadlines.let_go(call.settled_or_due)
         if not call.is_settled:
             with trio.move_on_after(grace_s):
                 await self.notify("cancel_call", {"id": call.sent.id}, grace_s)

@@ -5,8 +5,7 @@ It alone knows whether a frame was written. It must not know what a frame is for
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
@@ -100,7 +99,9 @@ class FrameWriter:
     ) -> int | Unwritten:
         """Bytes written, at least one; the check is asked last, with nothing between its word and the write."""
         while True:
-            refusal = None if check is None else await self._ask(check, give_up_at)
+            refusal = None if check is None else check()
+            if refusal is not None and not isinstance(refusal, str):
+                refusal = await self._ask(refusal, give_up_at)
             stopped = self._torn or (None if last else self._closed) or refusal
             if stopped is not None:
                 return Unwritten(stopped)
@@ -115,13 +116,10 @@ class FrameWriter:
             if waiting.cancelled_caught:
                 return Unwritten(self._closed or _NOT_READ)
 
-    async def _ask(self, check: BeforeWrite, give_up_at: float) -> str | None:
-        said = check()
-        if not inspect.isawaitable(said):
-            return said
+    async def _ask(self, check: Awaitable[str | None], give_up_at: float) -> str | None:
         refusal: str | None = "it could not be confirmed in time that the frame may still be written"
         with self.waiting_until(give_up_at):
-            refusal = await said
+            refusal = await check
         return refusal
 
     async def _write_rest(self, data: memoryview, within_s: float) -> Lost | None:

@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from provisioner.runtime import proc_table
 from provisioner.runtime.command import SpawnRefused, command_in_folder
-from provisioner.runtime.pipes import PipeSink
+from provisioner.runtime.pipes import PipeSink, PipeSource
 
 __all__ = ["Child", "ExitStatus", "SpawnRefused", "leaders", "one_at_a_time", "prepare_descriptors", "spawn"]
 
@@ -74,7 +74,7 @@ class Child:
     start_ticks: int
     boot_id: str
     stdin: PipeSink
-    stdout: trio.lowlevel.FdStream
+    stdout: PipeSource
     stderr: trio.lowlevel.FdStream
     _pidfd: int
     _status: ExitStatus | None = None
@@ -145,7 +145,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Child:
         start_ticks=start_ticks,
         boot_id=boot,
         stdin=PipeSink(our_in),
-        stdout=trio.lowlevel.FdStream(our_out),
+        stdout=PipeSource(our_out),
         stderr=trio.lowlevel.FdStream(our_err),
         pidfd=pidfd,
     )

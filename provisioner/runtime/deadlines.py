@@ -1,0 +1,41 @@
+"""One timer for many waits: who waits for an answer is told when its time is over.
+
+A cancel scope with a deadline around each wait would cost more than writing a frame and reading its answer. It must not
+know what is waited for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import trio
+
+__all__ = ["Deadlines"]
+
+
+class Deadlines:
+    """Sets an event when its time is over, unless it is let go before; `run` must be running."""
+
+    def __init__(self) -> None:
+        self._due_at: dict[trio.Event, float] = {}
+        self._sleep = trio.CancelScope()
+
+    def watch(self, event: trio.Event, due_at: float) -> None:
+        """Sets the event at `due_at`, in trio's time."""
+        self._due_at[event] = due_at
+        # The timer is only ever moved to an earlier time: one that went off for nothing costs less than moving it back.
+        self._sleep.deadline = min(self._sleep.deadline, due_at)
+
+    def let_go(self, event: trio.Event) -> None:
+        """Nobody waits for this event any more."""
+        self._due_at.pop(event, None)
+
+    async def run(self) -> None:
+        """For ever."""
+        while True:
+            with trio.CancelScope(deadline=min(self._due_at.values(), default=math.inf)) as self._sleep:
+                await trio.sleep_forever()
+            now = trio.current_time()
+            for event in [event for event, due_at in self._due_at.items() if due_at <= now]:
+                del self._due_at[event]
+                event.set()
