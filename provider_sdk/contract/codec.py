@@ -14,7 +14,7 @@ from provider_sdk.contract.methods import METHODS
 from provider_sdk.contract.shape import BadShape
 from provider_sdk.contract.skips import without_unknown_kinds
 from provider_sdk.contract.strict import strict_converter
-from provider_sdk.contract.types import ParamFault
+from provider_sdk.contract.types import Instance, ParamFault
 
 __all__ = ["BadShape", "Decoded", "decode", "decode_noting", "encode"]
 
@@ -24,6 +24,7 @@ T = TypeVar("T")
 FAST: Final[frozenset[type[object]]] = frozenset(
     {shape for method in METHODS.values() for shape in (method.params, method.result)}
     - {InitializeParams, InitializeResult}
+    | {Instance}
 )
 
 

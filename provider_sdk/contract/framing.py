@@ -18,8 +18,6 @@ DEPTH_MAX: Final = 32
 EXCERPT_CHARS: Final = 200
 
 _LF: Final = b"\n"
-_LF_BYTE: Final = 0x0A
-_CR_BYTE: Final = 0x0D
 _LOOKED_AT: Final = 4_096
 """Up to so many bytes, counting brackets costs less than having the writer find the depth."""
 _SPACED_COLONS: Final = (b" :", b"\t:", b"\r:")
@@ -57,8 +55,8 @@ class FrameTooLong(Exception):
         self.limit_bytes = limit_bytes
 
 
-class FrameReader:
-    """Cuts a stream of bytes into frames in time linear in its length, holding at most one line up to the limit."""
+class LineCutter:
+    """Cuts a stream of bytes into lines in time linear in its length, holding at most one line up to the limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         """Take the longest line accepted, its LF not counted."""
@@ -66,28 +64,28 @@ class FrameReader:
         self._held = bytearray()
         self._discarding = False
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[Frame | Junk | Oversize]:
-        """Return what the lines ended by `data` are, in order."""
-        found: list[Frame | Junk | Oversize] = []
-        if not self._held and not self._discarding and 1 < len(data) <= self._limit_bytes and data[-1] == _LF_BYTE:
-            whole = bytes(data)
-            if whole.find(_LF) == len(whole) - 1:  # one line, as nearly always
-                line = whole[:-2] if whole[-2] == _CR_BYTE else whole[:-1]
-                return [read_line(line)] if line else found
-        *ended, rest = bytes(data).split(_LF)
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes | Oversize]:
+        """Return the lines ended by `data`, in order, without their LF and a CR before it; empty ones are left out."""
+        read = bytes(data)
+        is_between = not self._held and not self._discarding
+        if is_between and 0 < len(read) <= self._limit_bytes and read.find(_LF) == len(read) - 1:
+            line = read[:-1].removesuffix(b"\r")  # one line, as nearly always
+            return [line] if line else []
+        found: list[bytes | Oversize] = []
+        *ended, rest = read.split(_LF)
         for piece in ended:
             self._take(piece, found)
             self._cut(found)
         self._take(rest, found)
         return found
 
-    def end(self) -> list[Junk]:
-        """Return the unfinished line as junk, if the stream ended inside one."""
+    def end(self) -> bytes:
+        """Return the unfinished line, empty if the stream did not end inside one."""
         left = bytes(self._held)
         self._held.clear()
-        return [Junk(_excerpt(left), "the stream ended inside a line")] if left else []
+        return left
 
-    def _take(self, piece: bytes, found: list[Frame | Junk | Oversize]) -> None:
+    def _take(self, piece: bytes, found: list[bytes | Oversize]) -> None:
         if self._discarding:
             return
         self._held += piece
@@ -96,12 +94,34 @@ class FrameReader:
             self._held = bytearray()
             self._discarding = True
 
-    def _cut(self, found: list[Frame | Junk | Oversize]) -> None:
+    def _cut(self, found: list[bytes | Oversize]) -> None:
         line = bytes(self._held).removesuffix(b"\r")
         self._held.clear()
         self._discarding = False
         if line:
-            found.append(read_line(line))
+            found.append(line)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames, as LineCutter does into lines."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        """Take the longest line accepted, its LF not counted."""
+        self._lines = LineCutter(limit_bytes)
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[Frame | Junk | Oversize]:
+        """Return what the lines ended by `data` are, in order."""
+        return [read_line(line) if isinstance(line, bytes) else line for line in self._lines.feed(data)]
+
+    def end(self) -> list[Junk]:
+        """Return the unfinished line as junk, if the stream ended inside one."""
+        left = self._lines.end()
+        return [unfinished(left)] if left else []
+
+
+def unfinished(line: bytes) -> Junk:
+    """Return what the last line of a stream is, if it did not end."""
+    return Junk(_excerpt(line), "the stream ended inside a line")
 
 
 def read_line(line: bytes) -> Frame | Junk:

@@ -115,6 +115,15 @@ class Peer:
         """Takes back a call of which not one byte was written; its id stays used."""
         self._open.pop(call.id, None)
 
+    def is_open(self, call_id: int, method: str) -> bool:
+        """Whether a call of this method with this id is neither answered nor withdrawn nor forgotten."""
+        call = self._open.get(call_id)
+        return call is not None and call.method == method
+
+    def answered(self, call_id: int) -> SentCall:
+        """The open call with this id was answered by a message that was read elsewhere."""
+        return self._open.pop(call_id)
+
     def forget(self, call: SentCall) -> None:
         """Nobody waits for this call any more; an answer that still comes is late."""
         if self._open.pop(call.id, None) is None:

@@ -14,6 +14,7 @@ from attrs import define, field
 
 from provider_sdk.contract import ErrorData
 from provisioner.edge import peer
+from provisioner.edge.list_reader import ListReader
 from provisioner.edge.peer import Incoming, Peer, SentCall
 from provisioner.runtime.deadlines import Deadlines
 from provisioner.runtime.frame_writer import FrameWriter
@@ -24,6 +25,9 @@ __all__ = ["Conversation"]
 
 _REPLIES: Final = 16
 """Refusals to a provider's own requests that wait for the writer; more are dropped, since nothing hangs on them."""
+
+_LONG_BYTES: Final = 4_096
+"""A shorter list costs little by the usual way."""
 
 
 @define(eq=False)
@@ -77,6 +81,7 @@ class Conversation:
         self._open: dict[int, _OpenCall] = {}
         self._slots = trio.Semaphore(1)
         self._in_flight = 1
+        self._lists = ListReader()
         self._deadlines = Deadlines()
         tasks.start_soon(self._deadlines.run)
         self._replies, replies = trio.open_memory_channel[dict[str, object]](_REPLIES)
@@ -109,6 +114,20 @@ class Conversation:
             if not call.is_settled:
                 self.peer.forget(call.sent)
                 call.settle(Lost(reason, ordered))
+
+    def take_list(self, line: bytes) -> bool:
+        """Settles the open call of `list` that this long line answers, if it surely does; else nothing is done."""
+        if len(line) < _LONG_BYTES or not any(call.sent.method == "list" for call in self._open.values()):
+            return False
+        found = self._lists.read(line)
+        if found is None or not self.peer.is_open(found[0], "list"):
+            return False
+        call_id, result = found
+        self.peer.answered(call_id)
+        call = self._open.pop(call_id)
+        self._slots.release()
+        call.settle(Answered(result))
+        return True
 
     def take(self, message: dict[str, object]) -> Incoming:
         """Settles the call that `message` answers, if it does; returns what it is for everything else."""

@@ -38,11 +38,12 @@ from provisioner.core.effects import (
     StartProcess,
     StopProcess,
 )
-from provisioner.core.events import Lost, NotWritten, Refusal, SeenInstance
+from provisioner.core.events import Lost, NotWritten, Refusal
 from provisioner.core.providers import epoch_of
 from provisioner.core.settings import Keep, ProviderSettings
 from provisioner.edge import from_provider, to_provider
 from provisioner.edge.descriptions import TEMPLATES_MOST, joined
+from provisioner.edge.list_reader import ListPage, PageResult, page_of
 from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.beside import Beside, at_once
@@ -197,23 +198,30 @@ class ProviderLink:
         cursor: str | None = None
         for number in range(1, PAGES_MOST + 1):
             outcome = await self._seat.call(effect.number, "list", to_provider.list_params(cursor, named))
-            page = await self._decoded(ListResult, outcome, "instances")
-            if not isinstance(page, ListResult):
+            page = await self._listed(outcome)
+            if not isinstance(page, ListPage):
                 await self._read_failed(effect, what, page)
                 return
             shown.count += len(page.instances)
             if page.next is not None and (shown.count >= LISTED_MOST or number == PAGES_MOST):
                 await self._read_failed(effect, what, _endless("list", shown.count, "instances"))
                 return
-            instances = await self._beside(len(page.instances), partial(from_provider.instances, page))
             if page.next is None:
-                await self._engine.tell(_end_of_list(effect, page, instances, begun, shown))
+                await self._engine.tell(_end_of_list(effect, page, begun, shown))
                 return
             cursor = page.next
-            shown.add(page, instances)
-            await self._engine.tell(
-                events.ListedPage(effect.provider, effect.number, begun, page.age_s, instances, is_first=number == 1)
-            )
+            shown.add(page)
+            told = (begun, page.age_s, page.instances)
+            await self._engine.tell(events.ListedPage(effect.provider, effect.number, *told, is_first=number == 1))
+
+    async def _listed(self, outcome: Outcome) -> "ListPage | Refusal | Lost | NotWritten | Unreadable":
+        """One page in our own words; a long one that is not so yet is put into them beside the loop."""
+        if isinstance(outcome, Answered) and isinstance(outcome.result, PageResult):
+            return outcome.result.page
+        page = await self._decoded(ListResult, outcome, "instances")
+        if not isinstance(page, ListResult):
+            return page
+        return await self._beside(len(page.instances), partial(page_of, page))
 
     async def _decoded(
         self, cls: type[T], outcome: Outcome, items: str, told: Told | None = None
@@ -341,9 +349,7 @@ class ProviderLink:
                 )
 
 
-def _end_of_list(
-    effect: ReadList | ReadSome, page: ListResult, instances: tuple[SeenInstance, ...], begun: float, shown: Shown
-) -> events.Listed:
+def _end_of_list(effect: ReadList | ReadSome, page: ListPage, begun: float, shown: Shown) -> events.Listed:
     named = effect.refs if isinstance(effect, ReadSome) else ()
     return events.Listed(
         key=effect.key,
@@ -352,11 +358,11 @@ def _end_of_list(
         begun_boot_s=begun,
         complete=not named and page.complete,
         age_s=max(shown.age_s, page.age_s),
-        instances=instances,
+        instances=page.instances,
         named=tuple(named),
         not_found=(*shown.not_found, *page.not_found),
-        problems=(*shown.problems, *(from_provider.problem(x) for x in page.problems)),
-        missing=(*shown.missing, *from_provider.places(page.missing_places)),
+        problems=(*shown.problems, *page.problems),
+        missing=(*shown.missing, *page.missing),
         earlier=shown.by_pages(),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import trio
 
-from provider_sdk.contract.framing import Frame, FrameReader, Junk, Oversize
+from provider_sdk.contract.framing import Frame, Junk, LineCutter, Oversize, read_line, unfinished
 from provisioner.edge.peer import Answered, LateAnswer, Notified, Stray
 from provisioner.runtime.conversation import Conversation
 from provisioner.runtime.pace import Pace
@@ -63,7 +63,7 @@ class StdoutReader:
         self.listening = False
         self._stream = stream
         self._conversation = conversation
-        self._frames = FrameReader(frame_bytes)
+        self._lines = LineCutter(frame_bytes)
         self._frame_bytes = frame_bytes
         self._report = report
         self._log = log
@@ -81,22 +81,27 @@ class StdoutReader:
                 self._heard(data)
             if self._conversation.is_closed:
                 await self._spoilt.take(len(data))
-            for part in _parts(data):
-                await trio.lowlevel.checkpoint()
-                for found in self._frames.feed(part):
-                    await self._sort(found)
-        for rest in self._frames.end():
-            self._count_junk(rest.excerpt, rest.reason)
+            for number, part in enumerate(_parts(data)):
+                if number:  # before the first one it waited
+                    await trio.lowlevel.checkpoint()
+                for line in self._lines.feed(part):
+                    await self._sort(line)
+        if left := self._lines.end():
+            junk = unfinished(left)
+            self._count_junk(junk.excerpt, junk.reason)
 
-    async def _sort(self, found: Frame | Junk | Oversize) -> None:
-        match found:
-            case Frame(obj=message):
-                self.heard_at = trio.current_time()
-                await self._take(message)
-            case Junk(excerpt=excerpt, reason=reason):
-                self._count_junk(excerpt, reason)
-            case Oversize():
-                self._refuse_oversize()
+    async def _sort(self, line: bytes | Oversize) -> None:
+        if isinstance(line, Oversize):
+            self._refuse_oversize()
+        elif self._conversation.take_list(line):
+            self.heard_at = trio.current_time()
+        else:
+            match read_line(line):
+                case Frame(obj=message):
+                    self.heard_at = trio.current_time()
+                    await self._take(message)
+                case Junk(excerpt=excerpt, reason=reason):
+                    self._count_junk(excerpt, reason)
 
     async def _take(self, message: dict[str, object]) -> None:
         match self._conversation.take(message):

@@ -5,11 +5,10 @@ It proves nothing; what follows from it is the core's.
 
 from attrs import define, field
 
-from provider_sdk.contract import ListResult
-from provisioner.core.events import SeenInstance, ShownByPages
+from provisioner.core.events import ShownByPages
 from provisioner.core.listing import shown_by
 from provisioner.core.model import Place, Problem
-from provisioner.edge import from_provider
+from provisioner.edge.list_reader import ListPage
 
 __all__ = ["Shown"]
 
@@ -31,14 +30,14 @@ class Shown:
     _tokens: set[str] = field(factory=set)
     _pages: int = 0
 
-    def add(self, page: ListResult, instances: tuple[SeenInstance, ...]) -> None:
+    def add(self, page: ListPage) -> None:
         """Keeps what the end of the pass has to know of a page."""
         self._pages += 1
         self.age_s = max(self.age_s, page.age_s)
         self.not_found = [*self.not_found, *page.not_found][:NOTES_MOST]
-        self.problems = [*self.problems, *(from_provider.problem(x) for x in page.problems)][:NOTES_MOST]
-        self.missing = [*self.missing, *from_provider.places(page.missing_places)][:NOTES_MOST]
-        found = shown_by(instances)
+        self.problems = [*self.problems, *page.problems][:NOTES_MOST]
+        self.missing = [*self.missing, *page.missing][:NOTES_MOST]
+        found = shown_by(page.instances)
         self._ids |= found.ids
         self._nameless |= found.nameless
         self._tokens |= found.tokens

@@ -18,6 +18,7 @@ from attrs import define, field
 
 import provisioner
 from provisioner.runtime import proc_table
+from provisioner.runtime.pipes import ReadStream
 from provisioner.runtime.spawn import Child, ExitStatus, spawn
 from provisioner.runtime.subreaper import become_subreaper
 
@@ -134,7 +135,7 @@ def _is_reaped(pid: int) -> bool:
         return True
 
 
-async def _drain(stream: trio.lowlevel.FdStream, into: deque[str]) -> None:
+async def _drain(stream: ReadStream, into: deque[str]) -> None:
     rest = b""
     while data := await stream.receive_some(_CHUNK):
         *lines, rest = (rest + data).split(b"\n")
@@ -144,7 +145,7 @@ async def _drain(stream: trio.lowlevel.FdStream, into: deque[str]) -> None:
         into.append(rest.decode("utf-8", "replace"))
 
 
-async def _collect(stream: trio.lowlevel.FdStream, into: list[bytes]) -> None:
+async def _collect(stream: ReadStream, into: list[bytes]) -> None:
     while data := await stream.receive_some(_CHUNK):
         into.append(bytes(data))
 

@@ -14,13 +14,10 @@ from pathlib import Path
 import orjson
 from attrs import frozen
 
-from provider_sdk.contract import ErrorData, ListResult
-from provider_sdk.contract.framing import PROVIDER_FRAME_BYTES, Frame, FrameReader
+from provider_sdk.contract import ListResult, decode
+from provider_sdk.contract.framing import PROVIDER_FRAME_BYTES, Frame, FrameReader, LineCutter, Oversize
 from provisioner.core.events import SeenInstance
-from provisioner.edge import from_provider
-from provisioner.edge.peer import Answered, Peer
-from provisioner.runtime import supervision
-from provisioner.runtime.call_outcomes import decoded
+from provisioner.edge.list_reader import ListReader, page_of
 from tests.bench.measure import Bench, Effort, Measured, Row, median_ratio, median_text
 
 ROUNDS = 31
@@ -31,14 +28,16 @@ HOSTS_A_PURCHASE = 10
 
 @frozen
 class Size:
-    """A row, and how many pages of a thousand are read."""
+    """A row, how many pages of a thousand are read, and whether most of what is read was seen in the list before."""
 
     row: Row
     pages: int
+    is_known: bool = True
 
 
 SIZES = (
     Size(Row("list.decode_1000.ratio_to_orjson", 3.0, "lower"), 1),
+    Size(Row("list.decode_1000_unseen.ratio_to_orjson", None, "lower"), 1, is_known=False),
     Size(Row("list.decode_10000.ratio_to_orjson", None, "lower"), 10),
 )
 
@@ -49,16 +48,15 @@ class Unread(Exception):
 
 def host(number: int, turn: int) -> dict[str, object]:
     """One host as a cloud tells of it; each turn one in twenty is new."""
-    purchase = number // HOSTS_A_PURCHASE
-    name = f"{number:05x}{turn if number % 20 == 0 else 0:04x}"
-    born = f"2031-03-04T{purchase % 24:02d}:{number % 60:02d}:{purchase % 60:02d}Z"
+    purchase, new = number // HOSTS_A_PURCHASE, turn if number % 20 == 0 else 0
+    born = f"2031-03-04T{purchase % 24:02d}:{purchase // 24 % 60:02d}:{new % 60:02d}Z"
     return {
-        "instance": f"i-0123456{name}",
+        "instance": f"i-0123456{number:05x}{new:04x}",
         "template": f"r6i.{('large', 'xlarge', '2xlarge')[purchase % 3]}@us-east-1{'abc'[purchase % 3]}/spot",
         "units": 1,
         "state": "running",
-        "name": f"ip-10-{number // 250 % 250}-{number % 250}-{turn % 250}.ec2.internal",
-        "addresses": [{"address": f"10.{turn % 250}.{number // 250 % 250}.{number % 250}", "scope": "private"}],
+        "name": f"ip-10-{number // 250 % 250}-{number % 250}-{new % 250}.ec2.internal",
+        "addresses": [{"address": f"10.{new % 250}.{number // 250 % 250}.{number % 250}", "scope": "private"}],
         "place": {"region": "us-east-1", "zone": f"us-east-1{'abc'[purchase % 3]}"},
         "attributes": {
             "cores": 2 << purchase % 3,
@@ -93,26 +91,28 @@ def _page(page: int, pages: int, turn: int) -> dict[str, object]:
     return {"instances": hosts, "age_s": 2, "complete": page + 1 == pages, **ending}
 
 
-def read_as_we_do(frames: Sequence[bytes]) -> list[SeenInstance]:
-    """As the daemon does: cut, matched to its call, checked and translated, page by page."""
-    reader, peer = FrameReader(PROVIDER_FRAME_BYTES), Peer()
+def read_as_we_do(reader: ListReader, frames: Sequence[bytes]) -> list[SeenInstance]:
+    """As the daemon does: cut into lines, read, checked and translated, page by page."""
+    cutter = LineCutter(PROVIDER_FRAME_BYTES)
     found: list[SeenInstance] = []
     for frame in frames:
-        peer.call("list", {})
         for start in range(0, len(frame), READ_BYTES):
-            for line in reader.feed(frame[start : start + READ_BYTES]):
-                answer = peer.receive(line.obj) if isinstance(line, Frame) else None
-                if not isinstance(answer, Answered) or isinstance(answer.answer, ErrorData):
-                    raise Unread("a frame is no answer")
-                page = decoded(ListResult, supervision.Answered(answer.answer), _unexpected)
-                if not isinstance(page, ListResult):
-                    raise Unread("an answer is no list")
-                found += map(from_provider.instance, page.instances)
+            for line in cutter.feed(frame[start : start + READ_BYTES]):
+                answer = None if isinstance(line, Oversize) else reader.read(line)
+                if answer is None:
+                    raise Unread("a page was not read")
+                found += answer[1].page.instances
     return found
 
 
-def _unexpected(why: str) -> None:
-    raise Unread(why)
+def read_the_usual_way(frames: Sequence[bytes]) -> list[SeenInstance]:
+    """What must come out: the same by framing, codec and translation."""
+    found: list[SeenInstance] = []
+    for line in FrameReader(PROVIDER_FRAME_BYTES).feed(b"".join(frames)):
+        if not isinstance(line, Frame):
+            raise Unread("a page is no frame")
+        found += page_of(decode(ListResult, line.obj["result"])).instances
+    return found
 
 
 def parse(frames: Sequence[bytes]) -> None:
@@ -124,10 +124,13 @@ def parse(frames: Sequence[bytes]) -> None:
 def _measure(size: Size, _: Path, effort: Effort) -> list[Measured]:
     ours_us: list[float] = []
     floor_us: list[float] = []
-    gc.collect()
+    known = ListReader()
     for turn in range(effort.rounds_or(ROUNDS) + 1):
-        frames = frames_of(size, turn)
-        took_us, floor = _timed(partial(read_as_we_do, frames)), _timed(partial(parse, frames))
+        frames, reader = frames_of(size, turn), known if size.is_known else ListReader()
+        if read_as_we_do(ListReader(), frames) != read_the_usual_way(frames):
+            raise Unread("it is read in two ways, and they differ")
+        gc.collect()
+        took_us, floor = _timed(partial(read_as_we_do, reader, frames)), _timed(partial(parse, frames))
         if turn:  # the first one builds what is kept for all others
             ours_us.append(took_us)
             floor_us.append(floor)

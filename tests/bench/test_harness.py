@@ -24,6 +24,7 @@ ROWS = {
     "rpc.roundtrip_1k_100_providers.ratio_to_floor": ("lower", None),
     "rpc.calls.ratio_to_mcp": ("higher", 5.0),
     "list.decode_1000.ratio_to_orjson": ("lower", 3.0),
+    "list.decode_1000_unseen.ratio_to_orjson": ("lower", None),
     "list.decode_10000.ratio_to_orjson": ("lower", None),
     "supervise.1000_idle.core_share": ("lower", 0.01),
     "supervise.1000_idle.kib_per_provider": ("lower", None),

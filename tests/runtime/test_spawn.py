@@ -16,6 +16,7 @@ import trio
 
 from provisioner.runtime import proc_table
 from provisioner.runtime.command import SpawnRefused
+from provisioner.runtime.pipes import ReadStream
 from provisioner.runtime.spawn import Child, ExitStatus, prepare_descriptors, spawn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +38,7 @@ async def started(
             await child.close_pipes()
 
 
-async def read_all(stream: trio.lowlevel.FdStream) -> bytes:
+async def read_all(stream: ReadStream) -> bytes:
     data = b""
     with trio.fail_after(10):
         while piece := await stream.receive_some(65536):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -9,11 +10,13 @@ import trio
 from trio.testing import MockClock as Clock
 
 from provider_sdk.contract import ErrorClass
+from provisioner.edge.list_reader import PageResult
 from provisioner.edge.peer import LateAnswer, Notified
 from provisioner.runtime.supervision import (
     Answered,
     Failed,
     Lost,
+    Outcome,
     Unwritten,
 )
 from tests.runtime.scripted_provider import Calls, Stage, settle, staged
@@ -341,3 +344,29 @@ async def test_a_call_without_an_answer_ends_the_process_and_is_no_order_of_ours
         await stage.process.wait_ended()
         await settle()
         assert [calls.outcomes[name].ordered for name in ("slow", "beside")] == [False, False]  # type: ignore[union-attr]
+
+
+async def test_a_long_list_settles_its_call_and_reads_like_any_other_answer(autojump_clock: Clock) -> None:
+    hosts = [{"instance": f"i-{n}", "units": 1, "state": "running", "template": "small"} for n in range(200)]
+    result = {"instances": hosts, "age_s": 1, "complete": True}
+    async with staged() as stage, trio.open_nursery() as nursery:
+        outcomes: list[Outcome] = []
+
+        async def ask(method: str) -> None:
+            outcomes.append(await stage.process.call(method, {}, 10))
+
+        for method in ("list", "describe"):
+            nursery.start_soon(ask, method)
+            await settle()
+            call = await stage.child.read()
+            for call_id in (call["id"] + 100, call["id"]):  # nobody asked the first
+                said = {"jsonrpc": "2.0", "id": call_id, "result": result}
+                await stage.child.out.send_all(json.dumps(said, separators=(",", ":")).encode() + b"\n")
+            await settle()
+    by_list, by_describe = outcomes
+    assert isinstance(by_list, Answered)
+    assert isinstance(by_list.result, PageResult)
+    assert [seen.provider_id for seen in by_list.result.page.instances] == [f"i-{n}" for n in range(200)]
+    assert dict(by_list.result) == result
+    assert by_describe == Answered(result)
+    assert stage.process.counts["unknown_id"] == 2
