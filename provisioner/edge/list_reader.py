@@ -148,14 +148,15 @@ class _UnusualError(Exception):
 class _Known(dict[Any, Any]):
     """What texts mean, each looked into once; `read` raises where only the usual way can tell."""
 
-    def __init__(self, read: Callable[[Any], object], unset: object) -> None:
+    def __init__(self, read: Callable[[Any], object], unset: object, most: int) -> None:
         super().__init__({UNSET: unset})
+        self._most = most
         self._read = read
         self._unset = unset
 
     def __missing__(self, text: Any) -> object:
         found = self._read(text)
-        if len(self) >= KEPT_MOST:
+        if len(self) >= self._most:
             self.clear()
             self[UNSET] = self._unset
         self[text] = found
@@ -163,15 +164,15 @@ class _Known(dict[Any, Any]):
 
 
 class ListReader:
-    """Reads the lists of one provider; what it has read once it knows again."""
+    """Reads the lists of one provider; what it has read once it knows again, up to `kept_most` of each sort."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept_most: int = KEPT_MOST) -> None:
         self._decoder = msgspec.json.Decoder(_Answer)
         self._encode = msgspec.json.Encoder().encode
-        self._refs = _Known(partial(_matching, re.compile(REF_PATTERN)), None)
-        self._times = _Known(parse_time, None)
+        self._refs = _Known(partial(_matching, re.compile(REF_PATTERN)), None, kept_most)
+        self._times = _Known(parse_time, None, kept_most)
         self._cursor = partial(_matching, re.compile(CURSOR_PATTERN))
-        self._pieces = {name: _Known(partial(_piece, name), _NOTHING) for name in _PIECES}
+        self._pieces = {name: _Known(partial(_piece, name), _NOTHING, kept_most) for name in _PIECES}
 
     def read(self, line: bytes) -> tuple[int, PageResult] | None:
         """The id and the result of an answer to `list`; None if only the usual way can tell. The line has no LF."""

@@ -24,7 +24,9 @@ class Deadlines:
         """Sets the event at `due_at`, in trio's time."""
         self._due_at[event] = due_at
         # The timer is only ever moved to an earlier time: one that went off for nothing costs less than moving it back.
-        self._sleep.deadline = min(self._sleep.deadline, due_at)
+        if due_at >= self._sleep.deadline:
+            return
+        self._sleep.deadline = due_at
 
     def let_go(self, event: trio.Event) -> None:
         """Nobody waits for this event any more."""

@@ -164,9 +164,8 @@ def _places(value: Any) -> Any:
         yield from _places(part)
 
 
-def test_what_was_kept_is_let_go_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("provisioner.edge.list_reader.KEPT_MOST", 3)
-    reader = ListReader()
+def test_what_was_kept_is_let_go_before_it_fills_the_memory() -> None:
+    reader = ListReader(kept_most=3)
     line = orjson.dumps(answer(*(host(number) for number in range(50))))
     found = reader.read(line)
     assert found is not None
