@@ -64,6 +64,11 @@ class LineCutter:
         self._held = bytearray()
         self._discarding = False
 
+    @property
+    def held_bytes(self) -> int:
+        """How much of an unfinished line is held."""
+        return len(self._held)
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes | Oversize]:
         """Return the lines ended by `data`, in order, without their LF and a CR before it; empty ones are left out."""
         read = bytes(data)
@@ -108,6 +113,11 @@ class FrameReader:
     def __init__(self, limit_bytes: int) -> None:
         """Take the longest line accepted, its LF not counted."""
         self._lines = LineCutter(limit_bytes)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much of an unfinished line is held."""
+        return self._lines.held_bytes
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Frame | Junk | Oversize]:
         """Return what the lines ended by `data` are, in order."""

@@ -49,7 +49,7 @@ def _sound(play: Play, before: World, when: str) -> None:
 
 def _bounded(side: DaemonSide) -> None:
     seen = side.play.world.seen
-    check(len(side.frames._held) <= FRAME_BYTES, "more than one line is held")
+    check(side.frames.held_bytes <= FRAME_BYTES, "more than one line is held")
     check(len(side.peer.open_calls) <= CALLS_MOST, "more calls are open than were made")
     check(len(side.peer._forgotten) <= 1024, "forgotten calls pile up")
     check(len(side.log.lines) <= 2 + side.seen * LOG_MOST, "the log grows faster than the frames")

@@ -18,7 +18,7 @@ def run_frames(scene: str, data: bytes) -> None:
     found: list[Frame | Junk | Oversize] = []
     for piece in pieces(data):
         found += reader.feed(piece)
-        check(len(reader._held) <= LIMIT_BYTES, "more than the limit is held")
+        check(reader.held_bytes <= LIMIT_BYTES, "more than the limit is held")
     *whole, rest = data.split(b"\n")
     # A line counts as too long with the CR that ends it: it is cut off only where the line ends.
     lines = [line if len(line) > LIMIT_BYTES else line.removesuffix(b"\r") for line in whole]
