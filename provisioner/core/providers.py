@@ -37,6 +37,8 @@ THROTTLE_FIRST_S = 1.0
 WANTED_MOST = 10_000
 """Things named in hints that wait to be read; where it would be more, the whole list is read."""
 FAULTY_EXIT = 78
+LOST = "lost"
+UNANSWERED = f"handshake failed: {LOST}"
 FAULTY_CLASSES = frozenset({"version", "config"})
 
 _T = ProcessTrigger
@@ -160,6 +162,8 @@ def take_not_opened(draft: Draft, event: ProviderNotOpened, now: Moment) -> Draf
     view = view_of(draft.world, event.provider)
     if not is_present(draft.world, event.provider, event.number) or view.restart_wanted:
         return draft
+    if event.error_class == LOST and not view.is_running:
+        return draft  # it has ended, and why is known: that nobody answered says nothing more
     trigger = _T.FAULTY if event.error_class in FAULTY_CLASSES else _T.OPEN_REFUSED
     view = evolve(moved(view, trigger, now), last_end=f"handshake failed: {event.error_class}: {event.detail}")
     return with_view(draft, event.provider, view).touch(_key(event.provider))
@@ -185,9 +189,11 @@ def take_ended(draft: Draft, event: ProcessEnded, now: Moment) -> Draft:
 
 
 def _why_it_ended(view: ProcessView, event: ProcessEnded) -> str:
-    """A process that was to end, and is perhaps faster than the stop, ended for the reason it was to end for."""
+    """A process that was to end, and is perhaps faster than the stop, ended for the reason it was to end for; but that
+    it did not answer is no reason where it has one."""
     was_to_end = view.state in (ProcessState.STOPPING, ProcessState.PARKED)
-    return view.last_end if was_to_end and view.last_end else event.reason
+    is_known = was_to_end and view.last_end and not view.last_end.startswith(UNANSWERED)
+    return view.last_end if is_known else event.reason
 
 
 def _stop_is_done(draft: Draft, provider: str) -> Draft:

@@ -1,5 +1,7 @@
 """A provider's process: started once, its end closes its frames, and it is started again ever more slowly."""
 
+import pytest
+
 from provisioner.core.effects import (
     EffectKey,
     OpenProvider,
@@ -120,6 +122,29 @@ def test_a_provider_that_leaves_before_it_is_stopped_still_shows_what_it_refused
     opening = play.take(OpenProvider)
     play.event(ProviderNotOpened(opening.key, "east", opening.number, "config", "/region: is missing"))
     play.event(ProcessEnded("east", opening.number, 78, "the process ended by itself: exit status 78"))
+    assert "/region: is missing" in play.world.seen.processes["east"].last_end
+
+
+@pytest.mark.parametrize("end_comes_first", [True, False])
+def test_a_handshake_cut_by_the_end_of_its_process_does_not_hide_why_that_ended(*, end_comes_first: bool) -> None:
+    play = Play(settings_for("east"))
+    spawn(play)
+    opening = play.take(OpenProvider)
+    news = (
+        ProcessEnded("east", opening.number, 3, "the process ended by itself: exit status 3"),
+        ProviderNotOpened(opening.key, "east", opening.number, "lost", "its process is not there any more"),
+    )
+    for event in news if end_comes_first else news[::-1]:
+        play.event(event)
+    assert play.world.seen.processes["east"].last_end == "the process ended by itself: exit status 3"
+
+
+def test_what_a_provider_refused_is_shown_also_if_it_had_ended_before_that_was_told() -> None:
+    play = Play(settings_for("east"))
+    spawn(play)
+    opening = play.take(OpenProvider)
+    play.event(ProcessEnded("east", opening.number, 78, "the process ended by itself: exit status 78"))
+    play.event(ProviderNotOpened(opening.key, "east", opening.number, "config", "/region: is missing"))
     assert "/region: is missing" in play.world.seen.processes["east"].last_end
 
 
