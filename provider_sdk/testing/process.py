@@ -68,10 +68,15 @@ class Process:
         with contextlib.suppress(ProcessLookupError):
             self._popen.send_signal(number)
 
-    def give_room(self, file_bytes: int | None) -> None:
-        """Let no file it writes grow beyond this length, as if the disk were full; None: as it was."""
-        _, most = resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE, (most if file_bytes is None else file_bytes, most))
+    def give_room(self, file_bytes: int | None) -> bool:
+        """Let no file it writes grow beyond this length, as if the disk were full; None: as it was; False if not."""
+        try:
+            _, most = resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE)
+            stated = most if file_bytes is None else file_bytes
+            resource.prlimit(self._popen.pid, resource.RLIMIT_FSIZE, (stated, most))
+        except (ProcessLookupError, PermissionError):  # it has ended, or it runs as somebody else
+            return False
+        return True
 
     async def kill(self) -> None:
         """Kill the whole group and wait until the process is reaped and its pipes are closed."""

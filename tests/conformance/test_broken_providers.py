@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider_sdk.testing import Outcome
+from provider_sdk.testing import Outcome, as_text
 from tests.conformance.examined import clause_of, examine_all
 from tests.conformance.subjects.broken import FAULTS
 
@@ -49,11 +49,11 @@ def under_the_whole_kit() -> dict[str, Outcome]:
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_broken_provider_fails_the_clause_it_breaks(name: str, under_their_checks: dict[str, Outcome]) -> None:
     outcome = under_their_checks[name]
-    assert (outcome.failed, outcome.beside) == ((clause_of(name),), ())
+    assert (outcome.failed, outcome.beside) == ((clause_of(name),), ()), as_text(outcome)
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_it_fails_no_other_clause_of_the_whole_kit(name: str, under_the_whole_kit: dict[str, Outcome]) -> None:
     outcome = under_the_whole_kit[name]
-    assert outcome.failed == (clause_of(name),)
+    assert outcome.failed == (clause_of(name),), as_text(outcome)
     assert outcome.left_over == ()

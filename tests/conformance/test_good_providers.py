@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 import trio
 
-from provider_sdk.testing import Outcome, Status, examine, read_subject
+from provider_sdk.testing import Outcome, Status, as_text, examine, read_subject
 from tests.conformance.examined import FOLDER, subject
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +25,7 @@ def kept(outcome: Outcome) -> set[str]:
 
 def test_the_provider_on_the_bare_wire_keeps_every_clause_strictly() -> None:
     outcome = trio.run(partial(examine, subject("honest", sequences=4), strict=True))
-    assert outcome.failed == ()
+    assert outcome.failed == (), as_text(outcome)
     assert outcome.left_over == ()
     assert not outcome.unfinished
     passed_over = {each.requirement.id for each in outcome.verdicts if each.status is Status.SKIPPED}
@@ -35,7 +35,7 @@ def test_the_provider_on_the_bare_wire_keeps_every_clause_strictly() -> None:
 def test_the_simulated_provider_keeps_every_clause() -> None:
     found = read_subject(SIMULATED, FOLDER / "simulated.json", os.environ)
     outcome = trio.run(partial(examine, found, strict=True))
-    assert outcome.failed == ()
+    assert outcome.failed == (), as_text(outcome)
     assert outcome.left_over == ()
     passed_over = {each.requirement.id for each in outcome.verdicts if each.status is Status.SKIPPED}
     of_what_it_does_not_have = {"SH-quote", "QT-1", "QT-2", "SH-extend", "XT-1", "RT-3", "CN-2", "CC-4"}
@@ -51,7 +51,7 @@ def test_the_simulated_provider_keeps_what_it_promises_of_a_cloud_of_its_own(tmp
     only = {"PR-memory.where", "PR-list.covers", "CN-2", "CN-1", "RQ-1", "PR-token.replay", "ST-1"}
     found = read_subject(SIMULATED, file, os.environ)
     outcome = trio.run(partial(examine, found, only=only))
-    assert (outcome.failed, outcome.beside) == ((), ())
+    assert (outcome.failed, outcome.beside) == ((), ()), as_text(outcome)
     assert {"PR-memory.where", "PR-list.covers", "RQ-1", "PR-token.replay", "ST-1"} <= kept(outcome)
 
 

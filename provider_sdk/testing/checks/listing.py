@@ -27,17 +27,33 @@ async def _delay(stage: Stage) -> None:
     conversation = await stage.shared()
     declared = conversation.promises.list.delay_s
     bought = await stage.buy(conversation)
-    began = trio.current_time()
-    listing = await acting.until_listed(conversation, bought.ids, min(declared + 8.0, WAIT_MOST_S))
-    took_s = trio.current_time() - began
+    listing, lacked_s = await _until_listed(conversation, bought, min(declared + 8.0, WAIT_MOST_S))
     if listing is None and declared >= WAIT_MOST_S:
         raise Inapplicable(f"declared {declared} s; not listed within {WAIT_MOST_S:g} s, longer is not waited")
     if listing is None:
-        raise Broken("LS-1", f"{', '.join(bought.ids)} in the list", f"not there after {took_s:.1f} s", "list")
-    if took_s > declared + 1.5:
-        raise Broken("PR-list.delay_s", f"listed within {declared} s", f"first listed after {took_s:.1f} s", "list")
-    stage.measured("PR-list.delay_s", f"declared {declared} s, measured {took_s:.2f} s")
+        raise Broken("LS-1", f"{', '.join(bought.ids)} in the list", f"not there after {lacked_s:.1f} s", "list")
+    if lacked_s > declared + 1.5:
+        raise Broken("PR-list.delay_s", f"listed within {declared} s", f"still missing after {lacked_s:.1f} s", "list")
+    stage.measured("PR-list.delay_s", f"declared {declared} s, measured {lacked_s:.2f} s")
     _marks(stage, conversation, listing, bought)
+
+
+async def _until_listed(
+    conversation: Conversation, bought: Bought, wait_s: float
+) -> tuple[acting.Listing | None, float]:
+    """List until it is there; with it, how long after the purchase the last list was begun that lacked it.
+
+    By the begin, since on a busy machine an answer may be long on its way without being late.
+    """
+    answered_at, lacked_s = trio.current_time(), 0.0
+    while lacked_s < wait_s:
+        begun_s = trio.current_time() - answered_at
+        listing = await acting.list_all(conversation)
+        if set(bought.ids) <= {each.instance for each in listing.instances}:
+            return listing, lacked_s
+        lacked_s = begun_s
+        await conversation.quiet(min(0.05 + begun_s / 4, 0.5))
+    return None, lacked_s
 
 
 def _marks(stage: Stage, conversation: Conversation, listing: acting.Listing, bought: Bought) -> None:
@@ -150,17 +166,18 @@ async def _not_found(stage: Stage) -> None:
         raise Inapplicable("declared never: not found proves nothing")
     bought = await stage.buy(conversation)
     ends_at = trio.current_time() + min(declared, WAIT_MOST_S)
-    found = None
-    while trio.current_time() <= ends_at + 0.5:
-        reply = await conversation.call("list", {"instances": list(bought.ids)})
-        found = reply.result(ListResult)
+    is_old, missing = False, ""
+    while not is_old:
+        is_old = trio.current_time() > ends_at  # by the begin of the question: its answer may be long on its way
+        found = (await conversation.call("list", {"instances": list(bought.ids)})).result(ListResult)
         if not found.not_found:
             stage.measured("PR-list.not_found_gone_after_s", f"declared {declared} s, found at once or soon")
             return
+        missing = ", ".join(found.not_found)
         await conversation.quiet(0.3)
-    if declared <= WAIT_MOST_S and found is not None:
+    if declared <= WAIT_MOST_S:
         expected = f"found, since it is older than {declared} s and lives"
-        raise Broken("PR-list.not_found_gone_after_s", expected, f"not_found {found.not_found}", "list instances")
+        raise Broken("PR-list.not_found_gone_after_s", expected, f"not_found {missing}", "list instances")
     raise Inapplicable(f"declared {declared} s; not found within {WAIT_MOST_S:g} s, longer is not waited")
 
 

@@ -201,7 +201,8 @@ async def _no_room(stage: Stage) -> None:
     if first.promises.memory.where == "far_side" or first.promises.token.replay == "none":
         raise Inapplicable("the state folder need not hold purchases")
     params = stage.order(first)
-    first.process.give_room(0)
+    if not first.process.give_room(0):
+        raise Inapplicable("its files can't be limited from here")
     try:
         reply = await first.call("request", params)
         bought = None if reply.error is not None else await _without_room(stage, first, params, reply)
