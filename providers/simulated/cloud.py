@@ -123,6 +123,20 @@ class Cloud:
                 [(account.cluster, account.provider, return_id) for return_id in return_ids],
             )
 
+    # Ends
+
+    def extend(self, account: Account, until_ms: Mapping[str, int], now_ms: int) -> dict[str, Thing]:
+        """Put off the end of the named instances that have one and are still ours, never to an earlier time.
+
+        Returns those of them that are this account's as they stand now, gone ones too.
+        """
+        with self._lock, writing(self._connection):
+            for thing in self._ledger.read_things("i.instance", list(until_ms)):
+                if _is_of(thing, account) and now_ms < thing.life.gone_ms and thing.life.expires_ms != NEVER:
+                    self._ledger.put_off(thing, max(thing.life.expires_ms, until_ms[thing.instance]))
+            things = self._ledger.read_things("i.instance", list(until_ms))
+        return {thing.instance: thing for thing in things if _is_of(thing, account)}
+
     # Reading
 
     def find(self, account: Account, instances: Sequence[str], now_ms: int) -> dict[str, Thing]:

@@ -62,6 +62,7 @@ class Config:
     answer_s: int = 60
     token_lifetime_s: int = 30 * 86_400
     page: int = 1000
+    quote_valid_ms: int = 60_000
 
 
 def read_config(values: Mapping[str, object], load_table: LoadTable) -> tuple[Config, list[Fault]]:
@@ -96,6 +97,7 @@ def read_config(values: Mapping[str, object], load_table: LoadTable) -> tuple[Co
         answer_s=top.seconds("answer_time", 60),
         token_lifetime_s=top.seconds("token_lifetime", 30 * 86_400),
         page=top.integer("page", 1000, 1, 1000),
+        quote_valid_ms=top.duration_ms("quote_valid", 60_000),
     )
     if config.cloud_dir is not None and not config.cloud_dir.startswith("/"):
         top.blame("cloud_dir", "must be an absolute path")

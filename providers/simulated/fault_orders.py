@@ -43,7 +43,9 @@ _ONLY_ON: Mapping[str, tuple[str, ...]] = {
     "item_errors": ("return",),
     "unknown_outcome": ("request_status",),
 }
-_FAR_ONLY = ("describe", "request", "request_status", "cancel", "return", "return_status", "list", "ping")
+_FAR_ONLY = (
+    "describe", "quote", "request", "request_status", "cancel", "return", "return_status", "list", "extend", "ping"
+)  # fmt: skip
 _SPAN = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 
 

@@ -27,7 +27,10 @@ Act = FarAct | WireAct
 WIRE_ACTS: frozenset[str] = frozenset(
     {"never_answer", "lose_answer", "delay_answer", "answer_twice", "exit", "cut_answer"}
 )
-METHODS = "initialize describe request request_status cancel return return_status list ping forget shutdown".split()
+METHODS = (
+    "initialize", "describe", "quote", "request", "request_status", "cancel", "return", "return_status", "list",
+    "extend", "ping", "forget", "shutdown",
+)  # fmt: skip
 CLASSES = (
     "no_capacity",
     "throttled",

@@ -96,6 +96,13 @@ class Ledger:
             (life.units - life.promised_back, life.gone_ms, thing.seq),
         )
 
+    def put_off(self, thing: Thing, expires_ms: int) -> None:
+        """Write down another end of a thing."""
+        life = evolve(thing.life, expires_ms=expires_ms)
+        self._connection.execute(
+            "UPDATE instances SET expires_ms = ?, gone_ms = ? WHERE seq = ?", (expires_ms, life.gone_ms, thing.seq)
+        )
+
     def held(self, template: str, now_ms: int) -> Held:
         """Return what is held of one template, and machines altogether."""
         machines, units = self.all_held(now_ms)

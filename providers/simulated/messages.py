@@ -4,6 +4,7 @@ Pure. Alone responsible for this translation; decides nothing about purchases an
 """
 
 from collections.abc import Mapping
+from math import ceil
 
 from provider_sdk.contract.errors import ContractError
 from provider_sdk.contract.messages import ReturnedItem
@@ -22,6 +23,7 @@ from provider_sdk.contract.types import (
     Problem,
     Quantity,
     Report,
+    ReportProgress,
     Scope,
 )
 from provider_sdk.contract.words import (
@@ -107,8 +109,17 @@ def report_of(order: Order, request_id: str, now_ms: int) -> Report:
         outcome=outcome,
         instances=tuple(instance_of(thing, now_ms) for thing in order.made(now_ms)),
         problems=tuple(problem_of(shortfall, template=None) for shortfall in order.shortfalls),
+        progress=_progress(order, outcome, now_ms),
         poll_after_s=None if outcome in (Outcome.MADE, Outcome.NOT_MADE) or lying else _POLL_AFTER_S,
     )
+
+
+def _progress(order: Order, outcome: Outcome, now_ms: int) -> ReportProgress | None:
+    """How far an open purchase is, for people."""
+    if outcome is not Outcome.PENDING:
+        return None
+    made, units = len(order.made(now_ms)), len(order.things)
+    return ReportProgress(f"{made} of {units} made", ceil((order.closes_ms - now_ms) / 1000))
 
 
 def outcome_of(order: Order, now_ms: int) -> Outcome:

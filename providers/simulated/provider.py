@@ -10,11 +10,15 @@ from provider_sdk.contract.messages import (
     CancelParams,
     DescribeParams,
     DescribeResult,
+    ExtendParams,
+    ExtendResult,
     ForgetParams,
     ForgetResult,
     ListParams,
     ListResult,
     PingResult,
+    QuoteParams,
+    QuoteResult,
     RequestParams,
     RequestStatusParams,
     RequestStatusResult,
@@ -29,7 +33,7 @@ from provider_sdk.contract.types import Problem, Report
 from provider_sdk.contract.words import Capability, ErrorClass, Health, Kind
 from provider_sdk.pages import DescribePages
 from provider_sdk.provider import Call, Opened, Provider, ProviderInfo, Start
-from providers.simulated import givebacks, listing, purchases
+from providers.simulated import extending, givebacks, listing, purchases
 from providers.simulated.describing import limits_of, template_of
 from providers.simulated.faults import Rule
 from providers.simulated.messages import error_of
@@ -37,7 +41,14 @@ from providers.simulated.plan import Shortfall
 from providers.simulated.pulse import Pulse
 from providers.simulated.site import Clock, Site, open_site, promises_of
 
-_CAPABILITIES = (Capability.CANCEL, Capability.FORGET, Capability.DESCRIBE_DELTA, Capability.LIST_STATE)
+_CAPABILITIES = (
+    Capability.QUOTE,
+    Capability.CANCEL,
+    Capability.EXTEND,
+    Capability.FORGET,
+    Capability.DESCRIBE_DELTA,
+    Capability.LIST_STATE,
+)
 
 
 class SimulatedProvider(Provider):
@@ -108,6 +119,20 @@ class SimulatedProvider(Provider):
         """Drop notes of give-backs; orders stay, since their tokens must never buy again."""
         self.site.cloud.forget_give_backs(self.site.account, params.returns)
         return ForgetResult()
+
+    def quote(self, params: QuoteParams) -> QuoteResult:
+        """Tell a price for one purchase; nothing is set aside for it."""
+        self._struck("quote")
+        site, now = self.site, self.site.now_ms()
+        _, held = site.cloud.held_units(now)
+        offer = site.config.offers.get(params.template)
+        return site.quotes.give(params, offer, held.get(params.template, 0), site.config.quote_valid_ms, now)
+
+    def extend(self, params: ExtendParams, call: Call) -> ExtendResult:
+        """Put ends off, never to an earlier time."""
+        items = extending.extend(self.site, params, call)
+        self._pulse.wake()
+        return ExtendResult(items)
 
     def return_(self, params: ReturnParams, call: Call) -> ReturnResult:
         """Take instances back."""

@@ -61,6 +61,8 @@ def _bought(site: Site, params: RequestParams, struck: tuple[Rule, ...]) -> Repo
     purchase = _purchase(params, now)
 
     def yields(held: Held) -> Refused | Granted:
+        if params.quote is not None and not site.quotes.use(params.quote, params.template, params.units, now):
+            return Refused(Shortfall("quote_gone", detail="this quote is not open, or not for this purchase"))
         return decide(purchase, offer, held, site.config, struck)
 
     order = site.cloud.buy(form, yields)

@@ -36,13 +36,14 @@ from provider_sdk.provider import ConfigFault, Start
 from providers.simulated.cloud import Cloud
 from providers.simulated.config import Config, read_config
 from providers.simulated.far_faults import CallCounter, FarFaults
+from providers.simulated.quotes import Quotes
 from providers.simulated.records import Account
 from providers.simulated.tables import find_file, open_books, open_scratch
 
 CONFIG_DIR = "PROVISIONER_CONFIG_DIR"
 """Environment variable: the folder against which a relative `catalog` is looked up before the shipped tables."""
 
-_ANSWERED = ("describe", "request", "request_status", "cancel", "return", "return_status", "list")
+_ANSWERED = ("describe", "quote", "request", "request_status", "cancel", "return", "return_status", "list", "extend")
 _SHIPPED = Path(__file__).parent
 
 
@@ -95,6 +96,7 @@ class Site:
     frame_bytes: int
     now_ms: Callable[[], int]
     running: RunningTokens = field(factory=RunningTokens)
+    quotes: Quotes = field(factory=Quotes)
 
     @property
     def instances_per_answer(self) -> int:

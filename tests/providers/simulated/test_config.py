@@ -26,6 +26,7 @@ FULL: Mapping[str, object] = {
     "currency": "USD",
     "capacity": {"machines": 8, "per_template": 4, "error": "quota", "stated": False},
     "fulfil_time": {"typical": "1s", "worst": "2s", "distribution": "uniform"},
+    "quote_valid": "90s",
     "list_delay": "5s",
     "gone_visible": "1h",
     "billing": {"quantum": "1h", "minimum": "1h", "starts": "made", "ends": "return_accepted"},
