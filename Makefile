@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Extra arguments for pytest, as in: make test ARGS='tests/core -x'
 ARGS ?=
+# How many test files run side by side; `make test JOBS=0` runs them one after the other in one process.
+JOBS ?= auto
 
 # What an installed environment depends on. The stamp carries its checksum: as long as it stands, nothing is fetched.
 INSTALLED := $(VENV)/.installed-$(shell cat requirements-build.txt requirements-dev.txt pyproject.toml | cksum | cut -d ' ' -f 1)
@@ -32,7 +34,7 @@ demo: $(INSTALLED)  ## run a small cluster against two simulated clouds
 	@$(BIN)/provisioner demo
 
 test: $(INSTALLED)  ## run every test, real processes included
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(ARGS)
 
 replay: $(INSTALLED)  ## play real job logs with a driver from outside the project, also with kill -9; says so where they are absent
 	@$(BIN)/python -m tests.replay --driver $(REPLAY_DRIVER) --log $(REPLAY_LOG) --start-hour 2076
