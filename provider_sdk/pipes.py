@@ -55,6 +55,10 @@ class PipeInput(trio.abc.ReceiveStream):
                 raise trio.BrokenResourceError from problem
         raise trio.ClosedResourceError("it was closed")
 
+    def fileno(self) -> int:
+        """The descriptor, negative once it is closed."""
+        return self._stream.fileno()
+
     async def aclose(self) -> None:
         """Close it; who waits is woken with ClosedResourceError."""
         await self._stream.aclose()
@@ -83,6 +87,10 @@ class PipeOutput(trio.abc.SendStream):
             return view
         except OSError as problem:
             raise trio.BrokenResourceError from problem
+
+    def fileno(self) -> int:
+        """The descriptor, negative once it is closed."""
+        return self._stream.fileno()
 
     async def wait_send_all_might_not_block(self) -> None:
         """As trio's."""

@@ -17,6 +17,7 @@ async def test_more_than_a_pipe_holds_comes_out_whole() -> None:
     source, sink = input_stream(reading), output_stream(writing)
     assert isinstance(source, PipeInput)
     assert isinstance(sink, PipeOutput)
+    assert (source.fileno(), sink.fileno()) == (reading, writing)
     got = bytearray()
     with trio.fail_after(20):
         async with source, trio.open_nursery() as nursery:
