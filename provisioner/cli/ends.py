@@ -36,6 +36,14 @@ def parked_text(provider: Body) -> str | None:
     return f"open when its process ended twice, hence {'; '.join(said)}; released by {resume_of(provider)}"
 
 
+def parked_record_text(request: Body) -> str | None:
+    """That a purchase or give-back is parked, and what releases it; None if it is not."""
+    if not request.get("parked"):
+        return None
+    how = "never sent again by itself" if request["kind"] == "acquire" else "said again at the slowest pace"
+    return f"parked: open at {request['crashes']} ends of its process, {how}; released by {resume_of(request)}"
+
+
 def print_ends(ends: list[Body]) -> None:
     """The last ends that nobody ordered, each with what was open and with its last line; if there are any."""
     rows = [(clock_text(end["at"]), _end_text(end)) for end in ends]

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from provisioner.cli.amiss import blocked_text, pause_text, what_is_amiss
-from provisioner.cli.ends import parked_text, print_ends
+from provisioner.cli.ends import parked_record_text, parked_text, print_ends
 from provisioner.cli.record import amount_text, place_text, print_record, problem_text, value_text
 from provisioner.cli.rest_client import Client
 from provisioner.cli.show import age_text, clock_text, count_text, money_text, print_lines, print_table
@@ -144,7 +144,8 @@ def _what(request: Body) -> str:
 
 def _why(request: Body) -> str | None:
     problems = "; ".join(dict.fromkeys(problem_text(p) for p in request["problems"]))
-    said = (problems or request["reason"], value_text("progress", request.get("progress")), _ending(request))
+    progress = value_text("progress", request.get("progress"))
+    said = (problems or request["reason"], progress, _ending(request), parked_record_text(request))
     return "; ".join(part for part in said if part) or None
 
 

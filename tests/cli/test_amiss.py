@@ -122,3 +122,5 @@ async def test_what_is_parked_is_told_with_what_releases_it(
         for words in ("status", "providers", "providers east"):
             said = (await typed_beside(capsys, *words.split(), "--socket", tmp_path / "s")).out
             assert "1 parked: rq-two; released by `provisioner provider resume east`" in said
+        requests = (await typed_beside(capsys, "requests", "--socket", tmp_path / "s")).out
+    assert "parked: open at 2 ends of its process, never sent again by itself" in requests
