@@ -22,8 +22,9 @@ _HARMLESS_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(r"""(?:export\s+)?(["']?[\w.-]+["']?)\s*[=:]\s*(.+)$""")
-_MEMBER: Final = re.compile(rb'("(?:[^"\\]|\\.)*"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|$)')
-_ACCESS: Final = re.compile(rb'("access"\s*:\s*\{)((?:[^"}]|"(?:[^"\\]|\\.)*(?:"|$))*)')
+# Each of these matches in one go whatever follows: what is searched comes from a provider and may be made to be slow.
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?$)')
+_ACCESS: Final = re.compile(rb'("access"\s*:\s*\{)((?:[^"}]|"(?:[^"\\]|\\.)*(?:"|\\?$))*)')
 
 
 class Hidden:
@@ -61,7 +62,16 @@ def _forms(value: str) -> tuple[str, ...]:
 
 
 def _hide_members(found: re.Match[bytes]) -> bytes:
-    return found[1] + _MEMBER.sub(rb'\1"' + HIDDEN.encode() + rb'"', found[2])
+    inner = found[2]
+    last = 0
+
+    def hide(string: re.Match[bytes]) -> bytes:
+        nonlocal last
+        is_value = inner[last : string.start()].strip() == b":"
+        last = string.end()
+        return b'"' + HIDDEN.encode() + b'"' if is_value else string[0]
+
+    return found[1] + _STRING.sub(hide, inner)
 
 
 def secrets_in_config(config: Mapping[str, object]) -> Iterator[str]:

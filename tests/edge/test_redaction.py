@@ -5,6 +5,7 @@ import json
 import pytest
 
 from provisioner.edge.redaction import Hidden, secrets_in_config, secrets_in_file
+from tests.runtime.test_log import alarm_after_s
 
 
 def test_a_value_is_hidden_in_text_and_in_json_however_it_is_escaped() -> None:
@@ -30,11 +31,19 @@ def test_ordinary_short_words_are_not_hidden() -> None:
         (b'{"access" : { "K" : "a}\\"b" } , "name":"n"}', b'{"access" : { "K" : "[hidden]" } , "name":"n"}'),
         (b'{"access":{},"name":"n"}', b'{"access":{},"name":"n"}'),
         (b'{"access":{"K":"cut in the mid', b'{"access":{"K":"[hidden]"'),
+        (b'{"access":{"K":"cut in an escape\\', b'{"access":{"K":"[hidden]"'),
         (b'{"access":"text","name":"n"}', b'{"access":"text","name":"n"}'),
     ],
 )
 def test_what_access_gives_is_hidden_and_all_else_stays(frame: bytes, shown: bytes) -> None:
     assert Hidden().frame(frame) == shown
+
+
+@pytest.mark.parametrize("filler", [b'{"access":{', b'"', b'"a":', b'\\"', b"\\", b" ", b'"access"', b"}", b'"\\'])
+def test_what_is_made_to_be_slow_costs_no_more_than_its_length(filler: bytes) -> None:
+    frame = b'{"access":{"a":' + filler * (400_000 // len(filler))
+    with alarm_after_s(20):  # steps that grow with the square of the length would take an hour
+        assert Hidden().frame(frame).startswith(b'{"access":{"a":')
 
 
 def test_texts_below_keys_that_are_called_like_secrets_are_secrets_at_any_depth() -> None:
