@@ -176,7 +176,7 @@ class Engine:
         due = tuple(self._due)
         taken = self._kept[: self._take_most]
         batch = await self._beside(
-            how_much(world, (pending.event for pending in taken), due),
+            how_much(world, [pending.event for pending in taken], due),
             partial(self._decide, world, taken, now, due, plan=plan),
         )
         if self._unwritable is not None and not batch.changes:

@@ -17,10 +17,19 @@ from provisioner.core.world import World
 __all__ = ["how_much"]
 
 
-def how_much(world: World, events: Iterable[Event], due: Collection[Key]) -> int:
-    """What is new, what is due, and the offers that a plan looks at."""
-    offers = sum(len(description.templates) for description in world.descriptions.values())
-    return len(due) + sum(_size(event) for event in events) + offers
+def how_much(world: World, events: Collection[Event], due: Collection[Key]) -> int:
+    """What is new, what is due, and the offers that a plan looks at, where there may be one."""
+    found = len(due) + sum(map(_size, events))
+    if _is_wanted(world, events):  # else a thousand idle providers would be counted at each answer of one of them
+        found += sum(len(description.templates) for description in world.descriptions.values())
+    return found
+
+
+def _is_wanted(world: World, events: Iterable[Event]) -> bool:
+    """Whether anything is lacked, or is said to be lacked now."""
+    if any(isinstance(event, DemandPushed | ClusterPushed) for event in events):
+        return True
+    return any(demand.lines for demand in world.demands.values())
 
 
 def _size(event: Event) -> int:
