@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 REPLAY_DRIVER ?= ../shared/tools/cluster_driver.py
 REPLAY_LOG ?= ../shared/traces/KTH-SP2-1996-2.1-cln.swf.gz
 
-.PHONY: help setup demo test replay chaos fuzz fuzz-atheris check check-lint check-format check-types check-imports check-house bench docs lock clean
+.PHONY: help setup demo test replay chaos fuzz fuzz-atheris hostile check check-lint check-format check-types check-imports check-house bench docs lock clean
 
 help:  ## say what each verb does
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 14
@@ -53,6 +53,9 @@ fuzz: $(INSTALLED)  ## say N mutated streams to both sides of the contract from 
 
 fuzz-atheris: $(INSTALLED)  ## the same, guided by the code reached, where atheris is installed; ARGS goes to libFuzzer
 	@$(BIN)/python -m tests.fuzz.guided $(ARGS)
+
+hostile: $(INSTALLED)  ## run the daemon beside each hostile provider and print what its health, memory and good provider suffer
+	@$(BIN)/python -m tests.hostile $(ARGS)
 
 check: check-lint check-format check-types check-imports check-house  ## lint, format, types, import direction, house rules
 

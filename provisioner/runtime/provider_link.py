@@ -209,10 +209,11 @@ class ProviderLink:
             if page.next is None:
                 await self._engine.tell(_end_of_list(effect, page, begun, shown))
                 return
-            cursor = page.next
+            cursor, is_first = page.next, shown.is_first
             shown.add(page)
-            told = (begun, page.age_s, page.instances)
-            await self._engine.tell(events.ListedPage(effect.provider, effect.number, *told, is_first=number == 1))
+            if page.instances:
+                told = (begun, page.age_s, page.instances)
+                await self._engine.tell(events.ListedPage(effect.provider, effect.number, *told, is_first=is_first))
 
     async def _listed(self, outcome: Outcome) -> "ListPage | Refusal | Lost | NotWritten | Unreadable":
         """One page in our own words; a long one that is not so yet is put into them beside the loop."""

@@ -28,11 +28,14 @@ class Shown:
     _ids: set[str] = field(factory=set)
     _nameless: set[str] = field(factory=set)
     _tokens: set[str] = field(factory=set)
-    _pages: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no page has shown anything yet."""
+        return not self._ids
 
     def add(self, page: ListPage) -> None:
         """Keeps what the end of the pass has to know of a page."""
-        self._pages += 1
         self.age_s = max(self.age_s, page.age_s)
         self.not_found = [*self.not_found, *page.not_found][:NOTES_MOST]
         self.problems = [*self.problems, *page.problems][:NOTES_MOST]
@@ -43,7 +46,7 @@ class Shown:
         self._tokens |= found.tokens
 
     def by_pages(self) -> ShownByPages | None:
-        """All of it; None where the first page is the last."""
-        if not self._pages:
+        """All of it; None where no page before the last has shown anything."""
+        if self.is_first:
             return None
         return ShownByPages(frozenset(self._ids), frozenset(self._nameless), frozenset(self._tokens))

@@ -1,6 +1,6 @@
-"""Live demand for one provider: hosts are wanted, come, are let go, and are wanted again.
+"""Live demand for hosts of one kind: hosts are wanted, come, are let go, and are wanted again.
 
-It alone plays the source. It must not know what stands beside the provider.
+It alone plays the source. It must not know who supplies them, nor what stands beside.
 """
 
 import threading
@@ -22,7 +22,7 @@ class Demand:
     """Turns rounds of demand until stopped; `rounds` counts those that were met and given back whole."""
 
     daemon: Daemon
-    provider: str
+    providers: frozenset[str]
     source: str
     arch: str
     rounds: int = field(default=0, init=False)
@@ -48,7 +48,7 @@ class Demand:
 
     def step(self) -> bool:
         """One look and one push; whether a round has just ended."""
-        there = [i for i in self.daemon.live() if i["provider"] == self.provider]
+        there = [i for i in self.daemon.live() if i["provider"] in self.providers]
         ready = [i for i in there if i["state"] in OPEN]
         if self._wants and len([i for i in ready if not i["drain"]]) >= HOSTS:
             self._wants = False

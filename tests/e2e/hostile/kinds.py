@@ -99,12 +99,17 @@ WORDS = (
     _kind("words", "other_marks", works=True, says='"strangers_count": 100'),
 )
 CROWDS = (
-    _kind("words", "many_templates", says='"template_count": 20000'),
+    _kind("words", "many_templates", works=True, says='"template_count": 20000'),
     _kind("words", "many_things", works=True, says='"strangers_count": 100'),
+)
+ENDLESS = (
     _kind("words", "endless_list", says="its list has no end"),
     _kind("words", "empty_pages", says="its list has no end"),
 )
-GREED = (_kind("answers", "spinner"),)
+GREED = (
+    _kind("answers", "spinner"),
+    _kind("answers", "glutton", limits={**LIMITS, "memory": "256MiB"}, says='"memory_bytes": 268435456'),
+)
 FAMILIES: Mapping[str, tuple[Kind, ...]] = {
     "junk": JUNK,
     "sizes": SIZES,
@@ -113,6 +118,7 @@ FAMILIES: Mapping[str, tuple[Kind, ...]] = {
     "floods": FLOODS,
     "words": WORDS,
     "crowds": CROWDS,
+    "endless": ENDLESS,
     "greed": GREED,
 }
 

@@ -52,8 +52,8 @@ class Stage:
     bait: Demand = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.good = Demand(self.daemon, GOOD, SOURCE, "x86_64")
-        self.bait = Demand(self.daemon, self.kinds[0].name if self.kinds else GOOD, BAIT, ARCH)
+        self.good = Demand(self.daemon, frozenset({GOOD}), SOURCE, "x86_64")
+        self.bait = Demand(self.daemon, frozenset(kind.name for kind in self.kinds), BAIT, ARCH)
 
     def configure(self) -> None:
         """One good cloud, and every hostile provider; both sources are answered within a second."""

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from tests.e2e.hostile.subjects.plain import Message, Plain
+from tests.e2e.hostile.subjects.plain import Message, Plain, template
 
 CHILDREN = 50
 LONG_S = 3600
@@ -111,7 +111,11 @@ class DiesAtFirst(Plain):
 
 
 class DiesBuying(Plain):
-    """Ends at each purchase."""
+    """Ends at each purchase; it is the cheapest of all."""
+
+    def describe(self, _params: Message) -> Message:
+        """Nearly free."""
+        return {"revision": "1", "templates": [{**template(), "price": {**template()["price"], "amount": "0.01"}}]}
 
     def request(self, _params: Message) -> Message:
         """No answer at all."""

@@ -9,7 +9,6 @@ from tests.e2e.hostile.subjects.plain import Message, Plain
 MIB = 1 << 20
 ENDLESS_MIB = 2048
 OVERSIZE_MIB = 17
-INSTANCE_BYTES = 8000
 
 
 class EndlessLine(Plain):
@@ -24,16 +23,16 @@ class EndlessLine(Plain):
 
 
 class BigList(Plain):
-    """Lists a thousand things of eight kilobytes each: as much as the contract allows."""
+    """Lists a thousand things of nearly eight kilobytes each: as much as the contract allows."""
 
     def list(self, params: Message) -> Message:
-        """8 MiB."""
+        """Over 7 MiB."""
         found = super().list(params)
         thing = {"template": "bait", "units": 1, "state": "running", "access": {}}
         for n in range(1000 - len(found["instances"])):
             access = {f"k{k}": "v" * 1900 for k in range(4)}
             found["instances"].append({**thing, "instance": f"big-{n}", "access": access})
-        assert len(json.dumps(found)) > 7.5 * MIB
+        assert len(json.dumps(found)) > 7 * MIB
         return found
 
 
