@@ -4,6 +4,7 @@ words; nothing is bought twice, nor under another epoch; the conversation ends i
 A virtual clock and streams in memory; the provider behind it is honest and watches what reaches it.
 """
 
+import atexit
 import json
 import os
 import shutil
@@ -102,9 +103,10 @@ class Watched(Shop):
 @cache
 def folder() -> Path:
     """Where the state folders of this process lie: in memory where the machine has such a place."""
-    return Path(
-        tempfile.mkdtemp(prefix="fuzz-", dir=MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None)
-    )
+    has_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
+    made_for_us = tempfile.mkdtemp(prefix="fuzz-", dir=MEMORY if has_memory else None)
+    atexit.register(shutil.rmtree, made_for_us, ignore_errors=True)
+    return Path(made_for_us)
 
 
 @contextmanager
