@@ -33,6 +33,7 @@ _STDERR_BYTES_AT_ONCE = 2 << 20
 """Standard error is read no faster than this: it is always read, and takes no more of the daemon than that."""
 _SPOILT_BYTES_S = 16 << 20
 """Of a stream that is read only because its process is being ended."""
+_LONG_LINE_BYTES = 1 << 20
 _PART_BYTES = 8192
 _FRAMES_IN_A_ROW = 100
 """A read that holds more is worked on in parts; other tasks have their turn in between."""
@@ -96,7 +97,7 @@ class StdoutReader:
         elif self._conversation.take_list(line):
             self.heard_at = trio.current_time()
         else:
-            match read_line(line):
+            match await _read_beside(line):
                 case Frame(obj=message):
                     self.heard_at = trio.current_time()
                     await self._take(message)
@@ -141,6 +142,11 @@ class StdoutReader:
         self._log.warning("provider_frame_too_large", limit_bytes=self._frame_bytes)
         self._break_off(reason)
         self._conversation.settle_all(reason)
+
+
+async def _read_beside(line: bytes) -> Frame | Junk:
+    """What a line holds; one of megabytes is read in a thread, since it takes tens of milliseconds."""
+    return read_line(line) if len(line) < _LONG_LINE_BYTES else await trio.to_thread.run_sync(read_line, line)
 
 
 def _parts(data: bytes | bytearray) -> Iterable[bytes | bytearray]:
