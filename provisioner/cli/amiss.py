@@ -15,6 +15,13 @@ def what_is_amiss(provider: Body) -> str | None:
     """Why a provider is not ready, until when, and what to do; None if it is ready."""
     if provider["credentials_refused"]:
         return f"its credentials are refused; put them right, then {resume_of(provider)}"
+    if provider["memory_lost_at"] is not None:
+        return (
+            f"it has lost its records; put its state folder back, or look at its far side, then {resume_of(provider)}"
+        )
+    if provider["broken_promises"]:
+        promises = ", ".join(dict.fromkeys(b["promise"] for b in provider["broken_promises"]))
+        return f"it has broken what it promised ({promises}); {resume_of(provider)} once it is mended"
     if provider["ready"]:
         return None
     why = _why(provider)

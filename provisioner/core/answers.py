@@ -21,6 +21,7 @@ from provisioner.core.instance import InstanceState
 from provisioner.core.intake import want_plan
 from provisioner.core.model import Amounts, Kind, Per, Place, Terms
 from provisioner.core.request import RequestState, RequestTrigger
+from provisioner.core.trust import came_late, has_lost_memory
 from provisioner.core.world import World
 
 _T = RequestTrigger
@@ -101,6 +102,7 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
     fact = _born(world.requests[request.id], id, seen, now)
     late = request.state in request_life.SETTLED and fact.state is not InstanceState.GONE
     draft = draft.put(FactKind.INSTANCE, id, evolve(fact, surplus=late))
+    draft = came_late(draft, world.requests[request.id], seen.provider_id, now) if late else draft
     held = evolve(world.requests[request.id], instances=(*world.requests[request.id].instances, id))
     draft = draft.put(FactKind.REQUEST, held.id, evolve(held, late=held.late or late))
     return want_plan(draft)
@@ -226,7 +228,7 @@ def no_is_valid(world: World, request: RequestFact, asked_boot_s: float) -> bool
     """Whether a No asked for at this moment counts: no frame of the token is open, and the late effect of the last
     one is over."""
     seen = world.seen
-    if request.token in seen.frames_open or request.armed:
+    if request.token in seen.frames_open or request.armed or has_lost_memory(world, request.provider):
         return False
     process = seen.processes.get(request.provider)
     description = world.descriptions.get(request.provider)

@@ -10,6 +10,7 @@ from attrs import frozen
 from provisioner.core.giveback import ReturnState
 from provisioner.core.instance import InstanceState
 from provisioner.core.model import (
+    BrokenPromise,
     Carrier,
     Drain,
     Kind,
@@ -227,6 +228,7 @@ class DescriptionFact:
     """What a provider said of itself last, in our words; id is the provider. `digest` changes when its content does.
 
     `held` is what we held of each template when it was read, in units: what it says is used or available counts that.
+    `promises` are those it is believed; where some are `broken`, `declared` holds what it said.
     """
 
     provider_name: str
@@ -240,6 +242,8 @@ class DescriptionFact:
     templates: tuple[Template, ...] = ()
     limits: tuple[SharedLimit, ...] = ()
     held: tuple[tuple[str, int], ...] = ()
+    declared: Promises | None = None
+    broken: tuple[BrokenPromise, ...] = ()
 
 
 @frozen
@@ -276,7 +280,10 @@ class WishFact:
 
 @frozen
 class ProcessFact:
-    """The process last started for a provider, recorded before `initialize` is sent; id is the provider."""
+    """The process last started for a provider, recorded before `initialize` is sent; id is the provider.
+
+    `memory_lost_at` is since when its records are not those it had (ST-4), until an operator says that this is known.
+    """
 
     number: int
     epoch: int
@@ -285,6 +292,7 @@ class ProcessFact:
     boot_id: str
     started_at: float
     state_id: str | None = None
+    memory_lost_at: float | None = None
 
 
 class OverrideKind(StrEnum):

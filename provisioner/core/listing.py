@@ -21,6 +21,7 @@ from provisioner.core.providers import is_present, view_of, with_view
 from provisioner.core.request import RequestState, RequestTrigger
 from provisioner.core.settings import Settings
 from provisioner.core.steadiness import proven_age_s
+from provisioner.core.trust import ABSENT_TWICE, came_back, has_lost_memory
 from provisioner.core.world import ListView, World
 
 STRANGERS_KEPT = 100
@@ -68,6 +69,7 @@ def _take(draft: Draft, event: Listed | ListedPage, seen: SeenInstance, now: Mom
     token = seen.mark.token if seen.mark is not None else None
     if id is not None and not _is_another(world.instances[id], token, seen):
         is_back = _is_back(world, world.instances[id], seen, event, now)
+        draft = _doubted(draft, world.instances[id], now) if is_back else draft
         return not is_back, answers.update_instance(draft, world.instances[id], seen, now)
     request_id = world.by_token.get(token) if token is not None else None
     request = world.requests.get(request_id) if request_id is not None else None
@@ -90,6 +92,14 @@ def _is_back(world: World, present: InstanceFact, seen: SeenInstance, event: Lis
     promises = description.promises if description is not None else Promises()
     read_s_ago = now.boot_s - event.begun_boot_s + event.age_s
     return now.at - present.gone_at - read_s_ago > promises.list_delay_s
+
+
+def _doubted(draft: Draft, present: InstanceFact, now: Moment) -> Draft:
+    """Whoever said that it was gone was wrong."""
+    giveback = draft.world.returns.get(present.return_id) if present.return_id is not None else None
+    items = giveback.items if giveback is not None else ()
+    state = next((i.state for i in items if i.instance == present.id), None)
+    return came_back(draft, present.provider, present.provider_id, state, now)
 
 
 def _adopt(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
@@ -122,6 +132,8 @@ def _named_read(draft: Draft, event: Listed, now: Moment) -> Draft:
 def not_found_is_gone(world: World, instance: InstanceFact, promises: Promises, now: Moment) -> bool:
     """Whether the provider's promise makes "not found" a proof for a thing of this age."""
     after = promises.not_found_gone_after_s
+    if has_lost_memory(world, instance.provider):
+        return False
     return after is not None and proven_age_s(world, instance.made_at, now) > after
 
 
@@ -152,6 +164,8 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
 
 
 def _prove_absence(draft: Draft, event: Listed, now: Moment) -> Draft:
+    if has_lost_memory(draft.world, event.provider):
+        return draft
     promises = _promises(draft, event.provider)
     read_at = event.begun_boot_s - event.age_s
     shown = _whole_pass(event)
@@ -205,8 +219,7 @@ def _weigh_no(
     if read_at - first <= promises.list_delay_s:
         return draft
     draft = draft.see(evolve(seen, absent_since=_without(draft, request.id)))
-    why = "absent from two complete lists begun after every frame was closed"
-    return answers.move_request(draft, request, answers.no_to_the_rest(request), now, why)
+    return answers.move_request(draft, request, answers.no_to_the_rest(request), now, ABSENT_TWICE)
 
 
 def _without(draft: Draft, record: str) -> Map[str, float]:

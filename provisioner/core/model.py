@@ -319,3 +319,12 @@ class Promises:
     answer_s: Mapping[str, int] = field(factory=dict)
     not_after: str = "ignored"
     late_effect_s: int = 60
+
+
+@frozen
+class BrokenPromise:
+    """A promise (contract v2 §7, by its dotted name) that a provider was seen to break, and what was seen when."""
+
+    promise: str
+    why: str
+    at: float

@@ -20,6 +20,7 @@ from provisioner.core.reasons import Reason, Why
 from provisioner.core.request import RequestState
 from provisioner.core.restarts import ALIVE, moved
 from provisioner.core.standing_orders import pause_id, pause_of
+from provisioner.core.trust import believed_again, memory_accepted
 from provisioner.core.world import ListView, ProcessView
 
 RELEASED_SHOWN = 10
@@ -91,6 +92,12 @@ def _resume(draft: Draft, provider: str, now: Moment) -> tuple[Draft, tuple[str,
     draft, parked = released(draft, provider, now)
     if parked:
         did.append(f"parked no more, though open when its process ended: {_named(parked)}")
+    draft, was_lost = memory_accepted(draft, provider)
+    if was_lost:
+        did.append("its records are taken as they are now, though they are not those it had")
+    draft, promises = believed_again(draft, provider)
+    if promises:
+        did.append(f"believed again, though broken: {', '.join(dict.fromkeys(promises))}")
     draft = _read_anew(draft, provider, now)
     return draft, tuple(did) or ("nothing stood in its way; it is read anew",)
 

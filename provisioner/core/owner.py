@@ -32,6 +32,7 @@ from provisioner.core.restarts import ALIVE, left_alone_until_boot_s
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import is_paused, pause_id, pause_of, pause_text
 from provisioner.core.steadiness import proven_age_s
+from provisioner.core.trust import ENDS_BY_ITSELF, has_lost_memory
 from provisioner.core.world import Ask, ListView, ProcessView, World
 
 TRUSTED_TOKENS = frozenset({"exact", "at_most_once"})
@@ -113,6 +114,8 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
     view = view_of(world, provider)
     if view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
         return False
+    if has_lost_memory(world, provider):
+        return False
     if is_paused(world, provider, now) or is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         return False
     if not _first_answers_are_in(world, provider) or is_one_alone(world, provider):
@@ -157,7 +160,7 @@ def _unknown(draft: Draft, id: str, now: Moment) -> Draft:
         return draft
     ends_s = _promise_ends_s(draft.world, request)
     if ends_s is not None and _last_frame_age_s(draft.world, request, now) > ends_s:
-        why = f"nothing under this token was seen for {ends_s} s: the provider promised that it ends by itself by then"
+        why = f"nothing under this token was seen for {ends_s} s: {ENDS_BY_ITSELF}"
         return answers.move_request(draft, request, answers.no_to_the_rest(request), now, why)
     if not may_resend(draft.world, request, now):
         return draft
@@ -200,7 +203,7 @@ def may_resend(world: World, request: RequestFact, now: Moment) -> bool:
     view = view_of(world, request.provider)
     if description is None or view.state not in ALIVE or view.auth_failed or now.boot_s < view.throttled_until_boot_s:
         return False
-    if is_paused(world, request.provider, now):
+    if is_paused(world, request.provider, now) or has_lost_memory(world, request.provider):
         return False
     promises = description.promises
     if promises.token_replay not in TRUSTED_TOKENS or request.token in world.seen.frames_open:

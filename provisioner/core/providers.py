@@ -29,6 +29,7 @@ from provisioner.core.model import Promises
 from provisioner.core.process import ProcessState, ProcessTrigger
 from provisioner.core.request import RequestState
 from provisioner.core.restarts import ended, ended_by_order, moved, owes_money
+from provisioner.core.trust import memory_lost_at, with_declared
 from provisioner.core.world import Ask, ListView, ProcessView, World
 
 DESCRIBE_EVERY_S = 300.0
@@ -86,6 +87,7 @@ def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
         boot_id=event.boot_id,
         started_at=now.at,
         state_id=before.state_id if before is not None else None,
+        memory_lost_at=before.memory_lost_at if before is not None else None,
     )
     return with_view(draft, event.provider, view).put(FactKind.PROCESS, event.provider, fact)
 
@@ -114,7 +116,8 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     )
     draft = _ask_anew(with_view(draft, event.provider, view), event.provider)
     process = draft.world.processes[event.provider]
-    draft = draft.put(FactKind.PROCESS, event.provider, evolve(process, state_id=event.state_id))
+    process = evolve(process, state_id=event.state_id, memory_lost_at=memory_lost_at(process, event, now))
+    draft = draft.put(FactKind.PROCESS, event.provider, process)
     draft = _unparked(_with_promises(draft, event, now), event.provider)
     return want_plan(draft.touch_provider(event.provider))
 
@@ -141,7 +144,7 @@ def _ask_anew(draft: Draft, provider: str) -> Draft:
 
 def _with_promises(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     before = draft.world.descriptions.get(event.provider)
-    fact = DescriptionFact(
+    said = DescriptionFact(
         provider_name=event.name,
         provider_version=event.version,
         kinds=event.kinds,
@@ -153,7 +156,9 @@ def _with_promises(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
         templates=before.templates if before is not None else (),
         limits=before.limits if before is not None else (),
         held=before.held if before is not None else (),
+        broken=before.broken if before is not None else (),
     )
+    fact = with_declared(said, event.promises)
     return draft if fact == before else draft.put(FactKind.DESCRIPTION, event.provider, fact)
 
 

@@ -30,6 +30,7 @@ class Why(StrEnum):
     BACKED_OFF = "backed_off"
     PARKED = "parked"
     PAUSED = "paused"
+    MEMORY_LOST = "memory_lost"
     PROVIDER_NOT_READY = "provider_not_ready"
     PROVIDER_UNSETTLED = "provider_unsettled"
     SOURCE_SILENT = "source_silent"
@@ -70,6 +71,7 @@ SENTENCES: dict[Why, str] = {
     Why.GRANULARITY: "can't be bought in so small a number",
     Why.BACKED_OFF: "is backed off after a refusal",
     Why.PARKED: "is parked until its description changes or its provider is started anew",
+    Why.MEMORY_LOST: "its provider has lost its records, so what it says proves nothing until an operator resumes it",
     Why.PAUSED: "its provider is paused by an operator",
     Why.PROVIDER_NOT_READY: "its provider is not ready",
     Why.PROVIDER_UNSETTLED: "its provider is used one purchase at a time and one is unsettled",

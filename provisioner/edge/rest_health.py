@@ -13,6 +13,7 @@ from provisioner.core.money import decimal_text
 from provisioner.core.policy.demand import source_views
 from provisioner.core.process import ProcessState
 from provisioner.core.settings import Settings
+from provisioner.core.trust import has_lost_memory
 from provisioner.core.world import ProcessView, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_providers import is_ready
@@ -46,10 +47,30 @@ def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settin
                 f"see `provisioner providers {name}`"
             )
     reasons += _left_open(world, now, settings)
+    reasons += [_distrusted(world, name) for name in sorted(settings.providers) if _is_distrusted(world, name)]
     for name, source in source_views(world, settings, now).items():
         if name in world.demands and not source.buys:
             reasons.append(f"source {name} is silent: nothing new is bought for it")
     return reasons
+
+
+def _is_distrusted(world: World, name: str) -> bool:
+    description = world.descriptions.get(name)
+    return has_lost_memory(world, name) or (description is not None and bool(description.broken))
+
+
+def _distrusted(world: World, name: str) -> str:
+    """What of a provider's word does not count any more, and what to do."""
+    if has_lost_memory(world, name):
+        return (
+            f"provider {name} has lost its records: nothing is bought from it and none of its lists is proof; put its "
+            f"state folder back, or look at its far side, then `provisioner provider resume {name}`"
+        )
+    broken = ", ".join(dict.fromkeys(b.promise for b in world.descriptions[name].broken))
+    return (
+        f"provider {name} has broken what it promised ({broken}): it is believed no more in that; see `provisioner "
+        f"providers {name}`, and `provisioner provider resume {name}` once it is mended"
+    )
 
 
 def _left_open(world: World, now: Moment, settings: Settings) -> list[str]:

@@ -8,7 +8,7 @@ from collections import Counter
 from attrs import evolve, fields, frozen
 
 from provisioner.core.events import Moment
-from provisioner.core.facts import DescriptionFact, HealthFact
+from provisioner.core.facts import DescriptionFact, HealthFact, ProcessFact
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Template
 from provisioner.core.money import decimal_text
@@ -111,6 +111,15 @@ def _list_json(lists: ListView) -> Json | None:
     }
 
 
+def _trust_json(process: ProcessFact | None, description: DescriptionFact | None) -> Json:
+    """What of the provider's word does not count: since when its records are lost, and promises it was seen to break."""
+    broken = description.broken if description is not None else ()
+    return {
+        "memory_lost_at": time_text(process.memory_lost_at) if process is not None else None,
+        "broken_promises": [{"promise": b.promise, "why": b.why, "at": time_text(b.at)} for b in broken],
+    }
+
+
 def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _Counts) -> Json:
     view = world.seen.processes.get(name, ProcessView())
     process, description = world.processes.get(name), world.descriptions.get(name)
@@ -137,6 +146,7 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "described_at": time_text(description.read_at) if description is not None else None,
         "listed_at": _wall(lists.complete_begun_boot_s, now),
         "list": _list_json(lists),
+        **_trust_json(process, description),
         **ends_json(world, name, now),
         "starts_again_at": _wall(waits_until, now),
         "throttled_until": _wall(view.throttled_until_boot_s, now)

@@ -74,6 +74,7 @@ _PROVIDER_FIELDS: Final[Json] = {
     "provider": _TEXT, "configured": _FLAG, "state": _TEXT, "ready": _FLAG, "number": {"type": ["integer", "null"]},
     "pid": {"type": ["integer", "null"]}, "health": _TEXT, "version": _TEXT_OR_NULL, "contract": _TEXT_OR_NULL,
     "template_count": _INT,
+    "memory_lost_at": _TIME_OR_NULL, "broken_promises": _list(_object({"promise": _TEXT, "why": _TEXT, "at": _TIME})),
     "list": _or_null(
         _object({"complete": _FLAG, "missing_places": _list(_map(_TEXT_OR_NULL)), "problems": _list(_PROBLEM)})
     ),

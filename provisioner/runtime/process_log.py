@@ -16,6 +16,7 @@ __all__ = ["tell_of_processes"]
 
 def tell_of_processes(log: Log, providers: Iterable[str], before: World, after: World, now: Moment) -> None:
     """Warns of each provider whose process was parked, quarantined or not started between two worlds."""
+    _tell_of_trust(log, before, after)
     if before.seen.processes is after.seen.processes:
         return
     for provider in providers:
@@ -33,6 +34,21 @@ def tell_of_processes(log: Log, providers: Iterable[str], before: World, after: 
         elif view.state is ProcessState.BACKING_OFF and not _was_spawned(after, provider, view):
             then = f"tried again in {view.wait_until_boot_s - now.boot_s:.1f} s"
             log.warning("provider_not_started", provider=provider, reason=view.last_end, then=then)
+
+
+def _tell_of_trust(log: Log, before: World, after: World) -> None:
+    """Warns of a promise that was seen to be broken, and of records that are not those a provider had."""
+    if before.descriptions is not after.descriptions:
+        for provider, fact in after.descriptions.items():
+            was = before.descriptions.get(provider)
+            for one in fact.broken[len(was.broken) if was is not None else 0 :]:
+                log.warning("promise_broken", provider=provider, promise=one.promise, why=one.why)
+    if before.processes is not after.processes:
+        for provider, process in after.processes.items():
+            had = before.processes.get(provider)
+            if process.memory_lost_at is not None and (had is None or had.memory_lost_at != process.memory_lost_at):
+                then = f"nothing is bought from it until `provisioner provider resume {provider}`"
+                log.warning("provider_lost_its_records", provider=provider, then=then)
 
 
 def _was_spawned(world: World, provider: str, view: ProcessView) -> bool:

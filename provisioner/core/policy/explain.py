@@ -22,6 +22,7 @@ _NEARNESS: dict[str, int] = {
             Why.BACKED_OFF,
             Why.PARKED,
             Why.PAUSED,
+            Why.MEMORY_LOST,
             Why.OVER_MAX_PRICE,
             Why.QUOTE_AWAITED,
             Why.UNKNOWN_PRICE,

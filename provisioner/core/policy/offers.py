@@ -27,6 +27,7 @@ from provisioner.core.provider_settings import (
 from provisioner.core.reasons import Why
 from provisioner.core.settings import Settings
 from provisioner.core.standing_orders import pause_of, pause_text
+from provisioner.core.trust import has_lost_memory
 from provisioner.core.world import ListView, ProcessView, QuoteView, World
 
 _READY = frozenset({ProcessState.READY, ProcessState.DEGRADED})
@@ -173,6 +174,8 @@ def _closed(world: World, provider: str, description: DescriptionFact | None, no
     pause = pause_of(world, provider, now)
     if pause is not None:
         return Why.PAUSED, pause_text(pause)
+    if has_lost_memory(world, provider):
+        return Why.MEMORY_LOST, ""
     unready = _unready(world.seen.processes.get(provider), description)
     if not unready and is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         unready = "its process ends when its list is read"

@@ -45,6 +45,7 @@ def at_the_end(world: World, clouds: Mapping[str, FarSide], now_s: float) -> Ite
         for said in cloud.wrong:
             yield Violation("books.twice", said)
         yield from _unknown_things(world, cloud, now_s)
+    yield from _accused(world)
     for request in world.open_requests.values():
         if not _may_stay_open(request, clouds):
             yield Violation("end.open", f"{request.id} is {request.state} for ever: {request.reason}", _of(request))
@@ -57,6 +58,12 @@ def at_the_end(world: World, clouds: Mapping[str, FarSide], now_s: float) -> Ite
     for key, since_boot_s in world.seen.in_flight.items():
         if now_s - since_boot_s > IN_FLIGHT_MOST_S:
             yield Violation("end.in_flight", f"{key} has been in flight since {since_boot_s:.1f} s")
+
+
+def _accused(world: World) -> Iterable[Violation]:
+    for name, fact in world.descriptions.items():
+        for one in fact.broken:
+            yield Violation("trust.accused", f"{name} keeps what it promised, and is believed no more: {one.why}")
 
 
 def _unknown_things(world: World, cloud: FarSide, now_s: float) -> Iterable[Violation]:
