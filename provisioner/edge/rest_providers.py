@@ -111,8 +111,18 @@ def _list_json(lists: ListView) -> Json | None:
     }
 
 
+def _described_json(description: DescriptionFact | None) -> Json:
+    """Which program it is, how much it offers, and since when that is known."""
+    return {
+        "program": description.provider_name if description is not None else None,
+        "version": description.provider_version if description is not None else None,
+        "template_count": len(description.templates) if description is not None else 0,
+        "described_at": time_text(description.read_at) if description is not None else None,
+    }
+
+
 def _trust_json(process: ProcessFact | None, description: DescriptionFact | None) -> Json:
-    """What of the provider's word does not count: since when its records are lost, and promises it was seen to break."""
+    """What of its word does not count: since when its records are lost, and promises it was seen to break."""
     broken = description.broken if description is not None else ()
     return {
         "memory_lost_at": time_text(process.memory_lost_at) if process is not None else None,
@@ -139,11 +149,8 @@ def _summary(world: World, name: str, now: Moment, settings: Settings, counts: _
         "health": view.health,
         "problem": problem_json(view.problem) if view.problem is not None else None,
         "credentials_refused": view.auth_failed,
-        "program": description.provider_name if description is not None else None,
-        "version": description.provider_version if description is not None else None,
+        **_described_json(description),
         "contract": view.contract or None,
-        "template_count": len(description.templates) if description is not None else 0,
-        "described_at": time_text(description.read_at) if description is not None else None,
         "listed_at": _wall(lists.complete_begun_boot_s, now),
         "list": _list_json(lists),
         **_trust_json(process, description),
