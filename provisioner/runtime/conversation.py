@@ -26,6 +26,8 @@ __all__ = ["Conversation"]
 _REPLIES: Final = 16
 """Refusals to a provider's own requests that wait for the writer; more are dropped, since nothing hangs on them."""
 
+_BESIDE_BYTES: Final = 1 << 17
+"""A page as long takes tens of milliseconds and is read in a thread; others are answered meanwhile."""
 _LONG_BYTES: Final = 4_096
 """A shorter list costs little by the usual way."""
 
@@ -115,11 +117,14 @@ class Conversation:
                 self.peer.forget(call.sent)
                 call.settle(Lost(reason, ordered))
 
-    def take_list(self, line: bytes) -> bool:
+    async def take_list(self, line: bytes) -> bool:
         """Settles the open call of `list` that this long line answers, if it surely does; else nothing is done."""
         if len(line) < _LONG_BYTES or not any(call.sent.method == "list" for call in self._open.values()):
             return False
-        found = self._lists.read(line)
+        if len(line) < _BESIDE_BYTES:
+            found = self._lists.read(line)
+        else:
+            found = await trio.to_thread.run_sync(self._lists.read, line)
         if found is None or not self.peer.is_open(found[0], "list"):
             return False
         call_id, result = found

@@ -94,7 +94,7 @@ class StdoutReader:
     async def _sort(self, line: bytes | Oversize) -> None:
         if isinstance(line, Oversize):
             self._refuse_oversize()
-        elif self._conversation.take_list(line):
+        elif await self._conversation.take_list(line):
             self.heard_at = trio.current_time()
         else:
             match await _read_beside(line):
