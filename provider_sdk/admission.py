@@ -11,6 +11,9 @@ WAITING = 1_024
 """Calls that may wait for a slot; the daemon never sends that many, one more is refused as `throttled`."""
 
 
+_NONE = frozenset[str]()
+
+
 @frozen
 class Ticket:
     """A call that wants to run; `keys` are what it must have for itself, none for a read."""
@@ -79,8 +82,9 @@ class Admission:
 
     def held(self) -> frozenset[str]:
         """The keys of all that run or wait."""
-        tickets = (*self._running.values(), *self._waiting.values())
-        return frozenset().union(*[ticket.keys for ticket in tickets if ticket.keys])
+        held = [ticket.keys for ticket in self._running.values() if ticket.keys]
+        held += [ticket.keys for ticket in self._waiting.values() if ticket.keys]
+        return frozenset[str]().union(*held) if held else _NONE
 
     def _advance(self) -> list[int]:
         started: list[int] = []

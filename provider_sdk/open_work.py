@@ -16,7 +16,8 @@ class OpenWork:
 
     def __init__(self) -> None:
         self.count = 0
-        self._one_ended = trio.Event()
+        self._one_ended: trio.Event | None = None
+        """There only while somebody waits."""
 
     def begun(self, work: Work) -> Work:
         """The work, open from now on, also before its first step, until it has ended."""
@@ -25,6 +26,8 @@ class OpenWork:
 
     async def wait_one_ended(self) -> None:
         """Wait until the next piece of work ends."""
+        if self._one_ended is None:
+            self._one_ended = trio.Event()
         await self._one_ended.wait()
 
     async def _see_through(self, work: Work) -> None:
@@ -32,5 +35,6 @@ class OpenWork:
             await work
         finally:
             self.count -= 1
-            ended, self._one_ended = self._one_ended, trio.Event()
-            ended.set()
+            if self._one_ended is not None:
+                ended, self._one_ended = self._one_ended, None
+                ended.set()

@@ -111,7 +111,6 @@ class Served:
         provider = self._provider
         reads: dict[str, Callable[[Any], Any]] = {
             "describe": provider.describe,
-            "request_status": self._request_status,
             "return_status": provider.return_status,
             "list": provider.list_,
             "quote": provider.quote,
@@ -124,6 +123,7 @@ class Served:
             "extend": provider.extend,
         }
         table = {name: self._read(name, method) for name, method in reads.items()}
+        table["request_status"] = self._answer_status
         table |= {name: self._change(name, method) for name, method in changes.items()}
         return {
             name: method
@@ -190,6 +190,9 @@ class Served:
             detail = "stored records are unreadable: look at the files set aside in the state folder, then remove them"
             raise ContractError(ErrorClass.TRANSIENT, detail, outcome=Outcome.NOT_MADE, reason="state")
 
+    async def _answer_status(self, call_id: int, params: Params) -> dict[str, Any]:
+        return encode(await self._request_status(read_params(RequestStatusParams, params)))
+
     async def _request_status(self, params: RequestStatusParams) -> RequestStatusResult:
         """Ask the author, but never let him disprove a purchase that is queued or under way here (§4, CC-2).
 
@@ -229,8 +232,11 @@ def checked(found: object, shape: type[S]) -> S:
 
 
 def _says_auth(found: object) -> bool:
-    problems = (*getattr(found, "problems", ()), getattr(found, "problem", None))
-    return any(isinstance(each, Problem) and each.error_class is ErrorClass.AUTH for each in problems)
+    problems, problem = getattr(found, "problems", ()), getattr(found, "problem", None)
+    if not problems and problem is None:
+        return False
+    said = (*problems, problem)
+    return any(isinstance(each, Problem) and each.error_class is ErrorClass.AUTH for each in said)
 
 
 def token_key(token: str) -> str:
@@ -264,7 +270,7 @@ def _must_answer(asked: RequestParams | CancelParams, found: object) -> None:
 
 def _as_held(report: Report, held: frozenset[str]) -> Report:
     # `made` stays: an author records it when no further unit can come, and a Yes is never taken back.
-    if token_key(report.token) in held and report.outcome in (Outcome.NOT_MADE, Outcome.UNKNOWN):
+    if held and token_key(report.token) in held and report.outcome in (Outcome.NOT_MADE, Outcome.UNKNOWN):
         return _unproven(report, Outcome.PENDING)
     return report
 
@@ -273,7 +279,7 @@ def _ended_between(
     asked: tuple[AskedRequest, ...], before: frozenset[str], after: frozenset[str]
 ) -> tuple[AskedRequest, ...]:
     ended = before - after
-    return tuple(item for item in asked if token_key(item.token) in ended)
+    return tuple(item for item in asked if token_key(item.token) in ended) if ended else ()
 
 
 def _unproven(report: Report, outcome: Outcome) -> Report:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import attrs
 from cattrs import Converter
+from cattrs.fns import identity
 from cattrs.gen import make_dict_unstructure_fn, override
 from msgspec import Meta
 
@@ -45,6 +46,7 @@ def strict_converter() -> Converter:
     converter.register_unstructure_hook_factory(is_class, _class_writer)
     converter.register_unstructure_hook_func(_is_free_map, dict)
     converter.register_unstructure_hook_factory(is_tuple, _list_writer)
+    converter.register_unstructure_hook_factory(_is_one_or_none, _optional_writer)
     return converter
 
 
@@ -96,6 +98,10 @@ def members(t: object) -> tuple[object, ...]:
 
 def _is_optional(t: object) -> bool:
     return type(None) in members(t)
+
+
+def _is_one_or_none(t: object) -> bool:
+    return _is_optional(t) and len(members(t)) == 2
 
 
 def _bare(t: object) -> object:
@@ -268,6 +274,13 @@ def _class_writer(t: type[Any], converter: Converter) -> Callable[[object], dict
     names: Any = {part.name: override(rename=wire_name(part.name)) for part in attrs.fields(t)}
     write = make_dict_unstructure_fn(t, converter, _cattrs_omit_if_default=True, **names)
     return cast(Callable[[object], dict[str, object]], write)
+
+
+def _optional_writer(t: object, converter: Converter) -> Callable[[Any], object]:
+    """None is nearly always left out before, and what is written as it stands costs no call."""
+    inner = next(member for member in members(t) if member is not type(None))
+    write = cast(Callable[[Any], object], converter.get_unstructure_hook(inner))
+    return write if write is identity else lambda value: None if value is None else write(value)
 
 
 def _list_writer(t: object, converter: Converter) -> Callable[[Any], list[object]]:

@@ -10,6 +10,7 @@ from attrs import evolve
 from immutables import Map
 
 from provisioner.core import answers
+from provisioner.core.copying import copied
 from provisioner.core.events import Listed, ListedPage, Moment, SeenInstance, ShownByPages
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact
@@ -159,7 +160,7 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
         missing=event.missing[:PLACES_KEPT],
         named_crashes=before.named_crashes,
     )
-    draft = draft.see(evolve(seen, lists=seen.lists.set(event.provider, view)))
+    draft = draft.see(copied(seen, lists=seen.lists.set(event.provider, view)))
     return draft.touch(Key(FactKind.PROCESS, event.provider))
 
 

@@ -5,6 +5,7 @@ It must not know how a process is started or spoken to.
 
 from attrs import evolve
 
+from provisioner.core.copying import copied
 from provisioner.core.crashes import is_suspect, spaced_s, with_end
 from provisioner.core.events import (
     Described,
@@ -26,7 +27,7 @@ from provisioner.core.ids import cancel_ask_id
 from provisioner.core.intake import want_plan
 from provisioner.core.lease import provider_lease
 from provisioner.core.model import Promises
-from provisioner.core.process import ProcessState, ProcessTrigger
+from provisioner.core.process import ProcessState, ProcessTrigger, step
 from provisioner.core.request import RequestState
 from provisioner.core.restarts import ended, ended_by_order, moved, owes_money
 from provisioner.core.trust import memory_lost_at, with_declared
@@ -64,7 +65,7 @@ def epoch_of(world: World, provider: str) -> int:
 def with_view(draft: Draft, provider: str, view: ProcessView) -> Draft:
     """The draft with another view of the process."""
     seen = draft.world.seen
-    return draft.see(evolve(seen, processes=seen.processes.set(provider, view)))
+    return draft.see(copied(seen, processes=seen.processes.set(provider, view)))
 
 
 def take_spawned(draft: Draft, event: ProcessSpawned, now: Moment) -> Draft:
@@ -119,14 +120,7 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     process = evolve(process, state_id=event.state_id, memory_lost_at=memory_lost_at(process, event, now))
     draft = draft.put(FactKind.PROCESS, event.provider, process)
     draft = _unparked(_with_promises(draft, event, now), event.provider)
-    return want_plan(draft.touch_provider(event.provider).touch(*_with_an_end(draft.world, event.provider)))
-
-
-def _with_an_end(world: World, provider: str) -> tuple[Key, ...]:
-    """What ends at a time it named: nothing else looks at such a thing after a start, or once its end can be put
-    off."""
-    ends = (i for i in world.live.values() if i.provider == provider and i.expires_at is not None)
-    return tuple(Key(FactKind.INSTANCE, instance.id) for instance in ends)
+    return want_plan(draft.touch_provider(event.provider))
 
 
 def _ask_anew(draft: Draft, provider: str) -> Draft:
@@ -237,23 +231,36 @@ def _provider_of(world: World, token: str) -> str | None:
 
 def take_health(draft: Draft, event: HealthSeen, now: Moment) -> Draft:
     """What ping said, or that it said nothing."""
-    if not is_present(draft.world, event.provider, event.number):
+    if is_old_news(draft.world, event):
         return draft
     view = view_of(draft.world, event.provider)
     after = moved(view, _T.QUIET if event.health == "quiet" else _T.HEARD, now)
     after = evolve(after, health=event.health, problem=event.problem)
-    if event.health != "quiet" and after.auth_failed and event.problem is None:
+    if _lets_in(view, event):
         after = evolve(after, auth_failed=False)
-    if after == view:
-        return draft
     return want_plan(with_view(draft, event.provider, after).touch_provider(event.provider))
+
+
+def is_old_news(world: World, event: HealthSeen) -> bool:
+    """Whether this word changes nothing of what is known: it is of another process, or what was said before."""
+    view = view_of(world, event.provider)
+    if not is_present(world, event.provider, event.number):
+        return True
+    trigger = _T.QUIET if event.health == "quiet" else _T.HEARD
+    is_known = view.health == event.health and view.problem == event.problem
+    return is_known and step(view.state, trigger) is None and not _lets_in(view, event)
+
+
+def _lets_in(view: ProcessView, event: HealthSeen) -> bool:
+    """Whether it says that refused credentials are taken again."""
+    return view.auth_failed and event.health != "quiet" and event.problem is None
 
 
 def take_described(draft: Draft, event: Described, now: Moment) -> Draft:
     """A description read to its end; parked offers of it get another chance where it changed."""
     if not is_present(draft.world, event.provider, event.number):
         return draft
-    view = evolve(
+    view = copied(
         view_of(draft.world, event.provider),
         described_boot_s=now.boot_s,
         describe_after_boot_s=now.boot_s + DESCRIBE_EVERY_S,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import trio
-from attrs import define, field
+from attrs import define, field, frozen
 
 from provider_sdk.contract import ErrorData
 from provisioner.edge import peer
@@ -21,7 +21,7 @@ from provisioner.runtime.frame_writer import FrameWriter
 from provisioner.runtime.pipes import ByteSink
 from provisioner.runtime.supervision import Answered, BeforeWrite, Failed, Lost, Outcome, Unwritten
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Late"]
 
 _REPLIES: Final = 16
 """Refusals to a provider's own requests that wait for the writer; more are dropped, since nothing hangs on them."""
@@ -30,6 +30,14 @@ _BESIDE_BYTES: Final = 1 << 17
 """A page as long takes tens of milliseconds and is read in a thread; others are answered meanwhile."""
 _LONG_BYTES: Final = 4_096
 """A shorter list costs little by the usual way."""
+
+
+@frozen
+class Late:
+    """Whom it is told, once, that a call is still open after so many seconds; the call goes on."""
+
+    after_s: float
+    tell: Callable[[], Awaitable[None]]
 
 
 @define(eq=False)
@@ -48,6 +56,11 @@ class _OpenCall:
     @property
     def is_settled(self) -> bool:
         return self.outcome is not None
+
+    def go_on(self) -> None:
+        """Its time was over and is not any more."""
+        if self.outcome is None:
+            self.settled_or_due = trio.Event()
 
     def unless_settled(self, check: BeforeWrite | None) -> BeforeWrite:
         """The check before the first byte, which also refuses a frame that was answered before it was asked."""
@@ -160,21 +173,28 @@ class Conversation:
         before_write: BeforeWrite | None = None,
         on_written: Callable[[], None] | None = None,
         cancel_grace_s: float | None = None,
+        late: Late | None = None,
     ) -> Outcome:
         """One call, from waiting for a slot to its outcome.
 
         `timeout_s` bounds the wait for slot and room, then the rest of the writing, then the wait for the answer, each;
         after it come `cancel_call` and `cancel_grace_s` more (CC-5). A caller cancelled once the frame was begun leaves
-        the call open: its answer is late, and no answer ends the process all the same.
+        the call open: its answer is late, and no answer ends the process all the same. `late` counts from the begin,
+        or once more from the frame where that left in time.
         """
         grace_s = self._cancel_grace_s if cancel_grace_s is None else cancel_grace_s
-        started = await self._start(method, params, timeout_s, before_write, last=False)
+        if late is None:
+            started = await self._start(method, params, timeout_s, before_write, last=False)
+        else:
+            started = await self._start_or_tell(method, params, timeout_s, before_write, late)
         if not isinstance(started, _OpenCall):
             return started
         if on_written is not None:
             on_written()
         due_at = trio.current_time() + timeout_s
         try:
+            if late is not None:
+                await self._tell_if_late(started, due_at, late)
             await self._wait_answer(started, due_at, grace_s)
         except trio.Cancelled:
             if not started.is_settled:
@@ -197,6 +217,15 @@ class Conversation:
         """Writes a notification, also after `close`; False if it did not leave whole."""
         message = self.peer.notification(name, params)
         return await self._writer.write(message, within_s, None, last=True) is None
+
+    async def _start_or_tell(
+        self, method: str, params: dict[str, object], timeout_s: float, check: BeforeWrite | None, late: Late
+    ) -> _OpenCall | Unwritten | Lost:
+        started = await self._start(method, params, min(late.after_s, timeout_s), check, last=False)
+        if not isinstance(started, Unwritten) or self.is_closed or late.after_s >= timeout_s:
+            return started
+        await late.tell()
+        return await self._start(method, params, timeout_s - late.after_s, check, last=False)
 
     async def _start(
         self, method: str, params: dict[str, object], timeout_s: float, check: BeforeWrite | None, *, last: bool
@@ -223,12 +252,22 @@ class Conversation:
                 self.peer.forget(sent)
         return written
 
-    async def _wait_answer(self, call: _OpenCall, due_at: float, grace_s: float) -> None:
-        self._deadlines.watch(call.settled_or_due, due_at)
+    async def _tell_if_late(self, call: _OpenCall, due_at: float, late: Late) -> None:
+        await self._wait_settled(call, min(due_at, trio.current_time() + late.after_s))
+        if not call.is_settled and trio.current_time() < due_at:
+            call.go_on()
+            await late.tell()
+
+    async def _wait_settled(self, call: _OpenCall, until: float) -> None:
+        self._deadlines.watch(call.settled_or_due, until)
         try:
             await call.settled_or_due.wait()
         finally:
             self._deadlines.let_go(call.settled_or_due)
+
+    async def _wait_answer(self, call: _OpenCall, due_at: float, grace_s: float) -> None:
+        if not call.is_settled:
+            await self._wait_settled(call, due_at)
         if not call.is_settled:
             with trio.move_on_after(grace_s):
                 await self.notify("cancel_call", {"id": call.sent.id}, grace_s)

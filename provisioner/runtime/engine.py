@@ -8,8 +8,6 @@ dropped: a full queue
 stops reading the pipe. It must not know what a provider or a store is: it is given both.
 """
 
-import heapq
-import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
@@ -18,14 +16,16 @@ import trio
 from attrs import define, evolve, field
 
 from provisioner.core import decide
+from provisioner.core.copying import copied
 from provisioner.core.effects import Effect, SendRequest
-from provisioner.core.events import CameDue, DaemonStarted, Event, Moment, PlanningDue, SourceEvent
+from provisioner.core.events import CameDue, DaemonStarted, Event, HealthSeen, Moment, PlanningDue, SourceEvent
 from provisioner.core.evolve import Reply, loaded, stamp
 from provisioner.core.facts import Fact, FactKind, Key
 from provisioner.core.instance import InstanceState
 from provisioner.core.orders import OperatorEvent
 from provisioner.core.owed import owed, owed_in_any_case, record_of
 from provisioner.core.planner import planning_at
+from provisioner.core.providers import is_old_news
 from provisioner.core.settings import Settings
 from provisioner.core.world import World
 from provisioner.edge.fact_codec import decode_fact, encode_fact
@@ -36,13 +36,11 @@ from provisioner.runtime.how_much import how_much
 from provisioner.runtime.links.link import Batch, Committed, Delete, Link, Put, Refused, Unknown
 from provisioner.runtime.process_log import tell_of_processes
 from provisioner.runtime.supervision import Log
+from provisioner.runtime.wakes import Wakes
 
 QUEUE_EVENTS = 1024
 BATCH_EVENTS = 256
 RETRY_S = 1.0
-LEAST_WAIT_S = 0.02
-"""A record that is due again at once although it was just looked at waits this long, so that a fault can't spin the
-loop."""
 
 Push = SourceEvent | OperatorEvent
 
@@ -99,11 +97,11 @@ class Engine:
         self._send, self._receive = trio.open_memory_channel[_Pending](QUEUE_EVENTS)
         self._kept: list[_Pending] = []
         self._due: dict[Key, None] = {}
-        self._wakes: dict[Key, float] = {}
-        self._heap: list[tuple[float, int, Key]] = []
-        self._count = 0
+        self._wakes = Wakes()
         self._take_most = BATCH_EVENTS
         self._needs_load = False
+        self._is_at_rest = False
+        """Whether the committed world is the whole of what was told: no event waits or is being decided."""
 
     # --- for others
 
@@ -120,13 +118,22 @@ class Engine:
         return self._clock.moment()
 
     async def tell(self, event: Event) -> None:
-        """Hands in an event; waits while the queue is full."""
+        """Hands in an event; waits while the queue is full. A ping's answer that says nothing new is left out while
+        there is nothing else to decide."""
+        if isinstance(event, HealthSeen) and self._is_at_rest and self._is_old_news(event):
+            await trio.lowlevel.checkpoint()
+            return
+        self._is_at_rest = False
         await self._send.send(_Pending(event))
+
+    def _is_old_news(self, event: HealthSeen) -> bool:
+        return self._world is not None and is_old_news(self._world, event)
 
     async def push(self, event: Push) -> tuple[Reply, ...]:
         """Hands in a snapshot or an order and returns what came of it once that is committed; FactsUnwritable if it
         can't be."""
         pending = _Pending(event, trio.Event())
+        self._is_at_rest = False
         await self._send.send(pending)
         assert pending.done is not None  # noqa: S101  made above
         await pending.done.wait()
@@ -198,7 +205,7 @@ class Engine:
     def _decide(self, world: World, taken: list[_Pending], now: Moment, due: tuple[Key, ...], *, plan: bool) -> _Batch:
         batch = _Batch(world)
         for n, pending in enumerate(taken):
-            pending.replies = self._decide_one(batch, pending.event, evolve(now, seed=f"{now.seed}-{n}"))
+            pending.replies = self._decide_one(batch, pending.event, Moment(now.at, now.boot_s, f"{now.seed}-{n}"))
         if due:
             self._decide_one(batch, CameDue(due), evolve(now, seed=f"{now.seed}-due"))
         if plan and self._unwritable is None and planning_at(batch.world, self.settings) <= now.boot_s:
@@ -286,7 +293,7 @@ class Engine:
             for effect in found.effects:
                 world = _in_flight(world, effect, now)
                 begun.append(effect)
-            self._wake(key, found.wake_boot_s, now, again=key in looked_at)
+            self._wakes.set(key, found.wake_boot_s, now, again=key in looked_at)
         self._touch(k for k in (*batch.changes, *batch.touched) if k.kind in _ADVANCED and k not in looked_at)
         self._touch(k for provider in batch.providers for k in _of_provider(world, provider))
         self._world = world
@@ -297,48 +304,33 @@ class Engine:
     def _touch(self, keys: Iterable[Key]) -> None:
         self._due.update(dict.fromkeys(keys))
 
-    def _wake(self, key: Key, at: float | None, now: Moment, *, again: bool) -> None:
-        if at is None:
-            self._wakes.pop(key, None)
-            return
-        if again:
-            at = max(at, now.boot_s + LEAST_WAIT_S)
-        if self._wakes.get(key) == at:
-            return
-        self._wakes[key] = at
-        self._count += 1
-        heapq.heappush(self._heap, (at, self._count, key))
-
     async def _collect(self) -> None:
         """Waits for events or for the next wake, then takes what waits, up to a batch."""
+        self._take_waiting()
         wait_s = self._wait_s()
         if wait_s > 0:
+            self._is_at_rest = True
             with trio.move_on_after(wait_s):
                 self._kept.append(await self._receive.receive())
+            self._is_at_rest = False
         else:
             await trio.lowlevel.checkpoint()
+        self._take_waiting()
+        self._touch(self._wakes.due(self._clock.moment().boot_s))
+
+    def _take_waiting(self) -> None:
         while len(self._kept) < BATCH_EVENTS:
             try:
                 self._kept.append(self._receive.receive_nowait())
             except trio.WouldBlock:
                 break
-        self._take_due(self._clock.moment().boot_s)
-
-    def _take_due(self, boot_s: float) -> None:
-        while self._heap and self._heap[0][0] <= boot_s:
-            at, _, key = heapq.heappop(self._heap)
-            if self._wakes.get(key) == at:
-                del self._wakes[key]
-                self._due[key] = None
 
     def _wait_s(self) -> float:
         if self._due or self._kept:
             return 0.0
-        while self._heap and self._wakes.get(self._heap[0][2]) != self._heap[0][0]:
-            heapq.heappop(self._heap)
-        soonest = self._heap[0][0] if self._heap else math.inf
         if self._unwritable is not None:
             return RETRY_S
+        soonest = self._wakes.soonest()
         if self._world is not None:
             soonest = min(soonest, planning_at(self._world, self.settings))
         return max(0.0, soonest - self._clock.moment().boot_s)
@@ -363,11 +355,11 @@ def _probe(batch: _Batch) -> None:
 
 
 def _in_flight(world: World, effect: Effect, now: Moment) -> World:
-    seen = evolve(world.seen, in_flight=world.seen.in_flight.set(effect.key, now.boot_s))
+    seen = copied(world.seen, in_flight=world.seen.in_flight.set(effect.key, now.boot_s))
     if isinstance(effect, SendRequest):
         token = world.requests[effect.request].token
-        seen = evolve(seen, frames_open=seen.frames_open.set(token, effect.number))
-    return evolve(world, seen=seen)
+        seen = copied(seen, frames_open=seen.frames_open.set(token, effect.number))
+    return copied(world, seen=seen)
 
 
 def _of_provider(world: World, provider: str) -> list[Key]:

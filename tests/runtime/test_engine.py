@@ -2,12 +2,12 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from provisioner.core.capabilities import EXTEND
-from provisioner.core.effects import AskRequest, ExtendInstances, SendRequest, StartProcess
-from provisioner.core.events import DemandPushed, RequestAnswered, SupplyPushed
+from provisioner.core.effects import AskRequest, ReadList, SendRequest, StartProcess
+from provisioner.core.events import DemandPushed, HealthSeen, ReadFailed, Refusal, RequestAnswered, SupplyPushed
 from provisioner.core.evolve import Accepted
+from provisioner.core.model import Problem
 from provisioner.core.request import RequestState
 from provisioner.edge.fact_codec import decode_fact
 from provisioner.runtime.engine import Engine, FactsUnwritable
@@ -128,29 +128,6 @@ async def test_the_next_engine_finds_what_the_last_one_left_and_asks_before_it_b
         assert not any(isinstance(e, SendRequest) for e in begun.effects)
 
 
-async def test_the_end_of_a_host_that_runs_since_an_earlier_daemon_is_put_off_in_time(
-    autojump_clock: MockClock,
-) -> None:
-    link = FaultyLink("clu", "l-1")
-    settings = settings_for("east", idle_time_s=1e6)
-    async with engine_on(link, settings) as (engine, begun):
-        await make_ready(engine, begun, "east", capabilities=(EXTEND,))
-        await lack(engine, 3, 1)
-        send = await begun.next(SendRequest)
-        world = engine.world()
-        assert world is not None
-        host = machine("i-1", "running", expires_at=engine.moment().at + 3_000.0)
-        made = report(world.requests[send.request], "made", host)
-        await engine.tell(RequestAnswered(send.key, "east", send.number, send.request, made))
-        await pass_s(1)
-        (instance,) = await stored(link, "instance")
-    async with engine_on(link, settings) as (engine, begun):
-        await make_ready(engine, begun, "east", host, capabilities=(EXTEND,))
-        await pass_s(2_500)
-        (effect,) = [e for e in begun.effects if isinstance(e, ExtendInstances)]
-        assert [item.instance for item in effect.items] == [instance.id]  # type: ignore[attr-defined]
-
-
 async def test_a_full_queue_makes_the_teller_wait_and_loses_nothing(autojump_clock: MockClock) -> None:
     link = FaultyLink("clu", "l-1")
     async with engine_on(link, settings_for("east")) as (engine, _):
@@ -160,3 +137,58 @@ async def test_a_full_queue_makes_the_teller_wait_and_loses_nothing(autojump_clo
         world = engine.world()
         assert world is not None
         assert {d.incarnation for d in world.demands.values()} == {59}
+
+
+def turns_since(engine: Engine, seed: str) -> int:
+    """Moments taken since the one with this seed, which was the last."""
+    return int(engine.moment().seed.removeprefix("seed-")) - int(seed.removeprefix("seed-")) - 1
+
+
+async def test_a_ping_that_says_nothing_new_is_not_decided_and_one_that_does_is(autojump_clock: MockClock) -> None:
+    async with engine_on(MemoryLink("clu", "l-1"), settings_for("east")) as (engine, begun):
+        number = await make_ready(engine, begun, "east")
+        await pass_s(5)
+        before = engine.moment().seed
+        await engine.tell(HealthSeen("east", number, "ok"))
+        await engine.tell(HealthSeen("east", number - 1, "down"))
+        await wait_all_tasks_blocked()
+        assert turns_since(engine, before) == 0
+        await engine.tell(HealthSeen("east", number, "degraded"))
+        await wait_all_tasks_blocked()
+        assert health_of(engine) == ("degraded", None)
+        assert turns_since(engine, before) > 0
+
+
+async def test_a_ping_behind_other_news_is_decided_after_it(autojump_clock: MockClock) -> None:
+    link = FaultyLink("clu", "l-1")
+    async with engine_on(link, settings_for("east")) as (engine, begun):
+        number = await make_ready(engine, begun, "east")
+        listed = await begun.next(ReadList)
+        link.faults = [FULL]
+        with pytest.raises(FactsUnwritable):
+            await engine.push(SupplyPushed("lsf", 0, 1, ()))
+        await engine.tell(ReadFailed(listed.key, "east", number, "list", Refusal(Problem("transient"), not_made=False)))
+        await engine.tell(HealthSeen("east", number, "ok"))
+        assert health_of(engine) == ("ok", None)
+        await pass_s(3)
+        assert health_of(engine) == ("ok", None), "the far side is well again, as the later word says"
+
+
+def health_of(engine: Engine) -> tuple[str, Problem | None]:
+    """What is known of the far side of east."""
+    world = engine.world()
+    assert world is not None
+    view = world.seen.processes["east"]
+    return view.health, view.problem
+
+
+async def test_what_processes_have_to_do_in_a_while_is_done_together_at_a_whole_second(
+    autojump_clock: MockClock,
+) -> None:
+    async with engine_on(MemoryLink("clu", "l-1"), settings_for("east", "west")) as (engine, begun):
+        await make_ready(engine, begun, "east")
+        await pass_s(0.3)
+        await make_ready(engine, begun, "west")
+        reads = [await begun.next(ReadList), await begun.next(ReadList)]
+        assert {read.provider for read in reads} == {"east", "west"}
+        assert trio.current_time() == pytest.approx(61, abs=0.05)

@@ -7,15 +7,14 @@ import trio
 from attrs import evolve
 from trio.testing import MockClock as Clock
 
-from provisioner.edge.redaction import Hidden
 from provisioner.runtime.supervision import (
     Answered,
     Ended,
     EndKind,
-    Failed,
     HeardAgain,
     Lost,
     PingAnswered,
+    Pings,
     Quiet,
     Unwritten,
 )
@@ -50,25 +49,6 @@ async def test_fr_4_twenty_junk_lines_in_a_minute_end_the_process_and_a_good_fra
         assert stage.process.ended is None
         await stage.child.out.send_all(b"junk\n")
         assert "no messages" in (await stage.process.wait_ended()).reason
-
-
-async def test_a_passed_secret_that_comes_back_on_stdout_is_neither_logged_nor_told_to_people(
-    autojump_clock: Clock,
-) -> None:
-    async with staged(hidden=Hidden(["tok-4711-abc"])) as stage:
-        calls = Calls(stage)
-        calls.start("a")
-        sent = await stage.child.read()
-        for line in (b"login with tok-4711-abc\n", b"x" * 194 + b"tok-4711-abc\n"):
-            await stage.child.out.send_all(line)
-        problem = {"error_class": "auth", "detail": "tok-4711-abc is no token"}
-        await stage.child.say({"id": sent["id"], "error": {"code": 1003, "message": "auth", "data": problem}})
-        await settle()
-        junk = [line["text"] for line in stage.log.of("provider_stdout_junk")]
-        assert junk == ["login with [hidden]", "x" * 194 + "[hidden]"[:6]]
-        failed = calls.outcomes["a"]
-        assert isinstance(failed, Failed)
-        assert failed.error.detail == "****** is no token"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +151,46 @@ async def test_cc_7_a_silent_provider_is_asked_called_degraded_heard_again_or_en
         assert "no answer to ping" in ended.reason
         # heard at 70.5; asked at 100.5; given up at 190.5, then the ladder
         assert trio.current_time() == pytest.approx(190.5, abs=30)
+
+
+async def test_cc_7_who_falls_silent_within_the_same_second_is_asked_at_its_end_and_a_short_silence_is_exact(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        await pass_s(0.3)
+        await stage.child.say({"method": "progress", "params": {}})
+        await stage.child.read()
+        assert trio.current_time() == pytest.approx(31)
+    began = trio.current_time()
+    async with staged(pings=Pings(quiet_s=0.7)) as stage:
+        await stage.child.read()
+        assert trio.current_time() - began == pytest.approx(0.7, abs=0.01)
+
+
+async def test_cc_7_a_ping_that_finds_no_room_is_told_late_as_one_that_is_not_answered_and_ends_the_process_as_soon(
+    autojump_clock: Clock,
+) -> None:
+    async with staged() as stage:
+        stage.child.stdin.room = 0
+        await pass_s(59.5)
+        assert not stage.reported(Quiet)
+        await pass_s(1)
+        assert stage.reported(Quiet) == [Quiet(30.0)]
+        ended = await stage.process.wait_ended()
+        assert "no ping could be written for 90 s" in ended.reason
+        assert trio.current_time() == pytest.approx(120, abs=30)
+        assert stage.reported(Quiet) == [Quiet(30.0)]
+
+
+async def test_cc_7_a_ping_written_late_and_answered_is_heard_again(autojump_clock: Clock) -> None:
+    async with staged() as stage:
+        stage.child.stdin.room = 0
+        await pass_s(61)
+        stage.child.stdin.room = 65536
+        stage.child.stdin._change()
+        await stage.child.answer(await stage.child.read(), {"health": "ok"})
+        await settle()
+        assert [type(r) for r in stage.reports] == [Quiet, HeardAgain, PingAnswered]
 
 
 async def test_cc_7_a_provider_that_speaks_or_has_no_free_slot_is_not_asked(autojump_clock: Clock) -> None:
