@@ -12,7 +12,7 @@ from provisioner.cli.exits import CommandEnds, Exit
 from provisioner.cli.look import path_to
 from provisioner.cli.provider_orders import who_types
 from provisioner.cli.rest_client import BODY_BYTES_MOST, Client
-from provisioner.cli.show import harmless, print_json
+from provisioner.cli.show import harmless, json_text, print_json
 
 Body = dict[str, Any]
 CALL_S = 70.0
@@ -75,7 +75,7 @@ def _print_news(words: Body, news: News, *, as_json: bool) -> None:
     is_news, lines = news.of(words)
     if as_json:
         for line in lines:
-            print(json.dumps({"process": words["process"], "line": line}, ensure_ascii=False), flush=True)
+            print(json_text({"process": words["process"], "line": line}), flush=True)
     elif is_news:
         _print_words(words, lines)
     else:

@@ -5,6 +5,7 @@ they mean.
 """
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,11 +18,18 @@ MISSING: Final = "-"
 GAP: Final = 2
 CUT_LEAST: Final = 6
 FOLDED_LEAST: Final = 30
+_MAYBE_OBEYED: Final = re.compile("[^ -~\n]")
 
 
 def print_json(body: object) -> None:
-    """The answer as it is, for programs."""
-    print(json.dumps(body, indent=2, ensure_ascii=False))
+    """The answer as it is, for programs; what a terminal would obey is escaped, which means the same."""
+    print(json_text(body, indent=2))
+
+
+def json_text(body: object, *, indent: int | None = None) -> str:
+    """JSON in which every character that is not printable is escaped."""
+    text = json.dumps(body, indent=indent, ensure_ascii=False)
+    return _MAYBE_OBEYED.sub(lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text)
 
 
 def harmless(text: object) -> str:

@@ -25,7 +25,9 @@ from provisioner.core.events import (
 )
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, RequestFact, ReturnFact
+from provisioner.core.giveback import ReturnState
 from provisioner.core.ids import cancel_ask_id
+from provisioner.core.intake import want_plan
 from provisioner.core.pauses import doubled_s
 from provisioner.core.world import Ask, End, ListView, ProcessView, World
 
@@ -59,11 +61,18 @@ def noted(draft: Draft, event: PurchaseEvent | CallEvent | ReadEvent) -> Draft:
     if isinstance(event, ReturnAnswered) and _was_alone(draft.world, event.key):
         draft = draft.touch_provider(event.provider)
     if isinstance(event, Listed | Described):
-        return _answered(draft, event.key)
+        return _bought_again(_answered(draft, event.key), draft.world, event)
     outcome = event.refusal if isinstance(event, ForgetAnswered) else event.outcome
     if isinstance(outcome, Lost):
         return _lost(draft, event.key, event.number) if outcome.at_crash else draft
     return draft if isinstance(outcome, NotWritten) else _answered(draft, event.key)
+
+
+def _bought_again(draft: Draft, before: World, event: Listed | Described) -> Draft:
+    """A list that can be read again is news to whatever was not bought because of it."""
+    was = before.seen.lists.get(event.provider, ListView()).crashes
+    is_now = draft.world.seen.lists.get(event.provider, ListView()).crashes
+    return want_plan(draft.touch_provider(event.provider)) if is_suspect(was) and not is_suspect(is_now) else draft
 
 
 def is_parked(record: RequestFact | ReturnFact) -> bool:
@@ -96,9 +105,16 @@ def must_wait_alone(world: World, giveback: ReturnFact) -> bool:
     )
 
 
-def is_one_alone(world: World, provider: str) -> bool:
-    """Whether a parked give-back is in flight, beside which nothing is bought."""
-    return any(k.provider == provider and _was_alone(world, k) for k in world.seen.in_flight)
+def is_one_alone(world: World, provider: str, now: Moment) -> bool:
+    """Whether a parked give-back is in flight, beside which nothing is bought, or has only to wait until nothing is:
+    while one purchase followed upon the other its turn would never come."""
+    if any(k.provider == provider and _was_alone(world, k) for k in world.seen.in_flight):
+        return True
+    return any(r.provider == provider and is_parked(r) and _is_due(r, now) for r in world.open_returns.values())
+
+
+def _is_due(giveback: ReturnFact, now: Moment) -> bool:
+    return giveback.state is ReturnState.SENDING and now.at >= giveback.after_at
 
 
 def _was_alone(world: World, key: EffectKey) -> bool:

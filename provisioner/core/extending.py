@@ -138,7 +138,7 @@ def _told(draft: Draft, item: ExtendItem, word: ExtendWord | None, now: Moment, 
     if again is None or again > now.boot_s:
         return draft
     half_s = ((instance.expires_at or now.at) - now.at) / 2
-    return _with(draft, item.instance, Extension(next_boot_s=now.boot_s + max(half_s, 1.0)))
+    return _with(draft, item.instance, Extension(next_boot_s=now.boot_s + max(half_s, AGAIN_FIRST_S)))
 
 
 def _later(draft: Draft, instance: str, problem: Problem, now: Moment) -> Draft:

@@ -4,6 +4,8 @@ commit of its outcome.
 It must not know how a frame travels; a Lost one stays open until its process is proven ended.
 """
 
+import heapq
+
 from attrs import evolve
 
 from provisioner.core import answers, quoting
@@ -102,11 +104,13 @@ def _unopen(draft: Draft, token: str, number: int) -> Draft:
 
 
 def _touch_waiting(draft: Draft, provider: str) -> Draft:
-    """A free slot is news to what is planned and waits for one."""
-    waiting = (
-        r.id for r in draft.world.open_requests.values() if r.provider == provider and r.state is RequestState.PLANNED
-    )
-    return draft.touch(*(Key(FactKind.REQUEST, id) for id in waiting))
+    """A free slot is news to what is planned and waits for one: to as many as there may be slots, oldest first, since
+    each that is looked at costs a look at all that is under way."""
+    planned = (r for r in draft.world.open_requests.values() if r.state is RequestState.PLANNED)
+    waiting = ((r.planned_at, r.id) for r in planned if r.provider == provider)
+    description = draft.world.descriptions.get(provider)
+    slots = description.promises.in_flight if description is not None else 1
+    return draft.touch(*(Key(FactKind.REQUEST, id) for _, id in heapq.nsmallest(slots, waiting)))
 
 
 def _refused(draft: Draft, request: RequestFact, refusal: Refusal, now: Moment, *, only: bool) -> Draft:

@@ -118,14 +118,12 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
         return False
     if is_paused(world, provider, now) or is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         return False
-    if not _first_answers_are_in(world, provider) or is_one_alone(world, provider):
+    if not _first_answers_are_in(world, provider) or is_one_alone(world, provider, now):
         return False
     description = world.descriptions.get(provider)
     if description is None:
         return False
-    unsettled = [
-        r for r in world.open_requests.values() if r.provider == provider and r.state is not RequestState.PLANNED
-    ]
+    unsettled = [r for r in world.under_way.values() if r.provider == provider]
     if description.promises.token_replay not in TRUSTED_TOKENS:
         return not unsettled
     sending = sum(1 for r in unsettled if r.armed)
@@ -141,7 +139,7 @@ def _first_answers_are_in(world: World, provider: str) -> bool:
         return False
     return all(
         world.seen.asks.get(r.id, Ask()).tries > 0 or r.armed
-        for r in world.open_requests.values()
+        for r in world.under_way.values()
         if r.provider == provider and r.state in request_life.ASKED
     )
 

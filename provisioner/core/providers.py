@@ -120,7 +120,14 @@ def take_opened(draft: Draft, event: ProviderOpened, now: Moment) -> Draft:
     process = evolve(process, state_id=event.state_id, memory_lost_at=memory_lost_at(process, event, now))
     draft = draft.put(FactKind.PROCESS, event.provider, process)
     draft = _unparked(_with_promises(draft, event, now), event.provider)
-    return want_plan(draft.touch_provider(event.provider))
+    return want_plan(draft.touch_provider(event.provider).touch(*_with_an_end(draft.world, event.provider)))
+
+
+def _with_an_end(world: World, provider: str) -> tuple[Key, ...]:
+    """What ends at a time it named: nothing else looks at such a thing after a start, or once its end can be put
+    off."""
+    ends = (i for i in world.live.values() if i.provider == provider and i.expires_at is not None)
+    return tuple(Key(FactKind.INSTANCE, instance.id) for instance in ends)
 
 
 def _ask_anew(draft: Draft, provider: str) -> Draft:

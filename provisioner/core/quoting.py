@@ -56,8 +56,9 @@ def owed_quotes(world: World, provider: str, number: int, now: Moment) -> Iterat
     """The quotes that are owed to be asked for, and when (boot clock) others will be."""
     if not world.seen.quotes or not can(world, provider, QUOTE):
         return
-    wanted = [(id, view) for id, view in sorted(world.seen.quotes.items()) if _is_wanted(id, view, provider)]
-    for id, view in wanted[:OPEN_MOST]:
+    wanted = [(view.next_boot_s, id, view) for id, view in world.seen.quotes.items() if _is_wanted(id, view, provider)]
+    # Whoever has waited longest comes first: else those always refused would be all that is ever asked for.
+    for _, id, view in sorted(wanted, key=lambda one: one[:2])[:OPEN_MOST]:
         if now.boot_s < view.next_boot_s:
             yield view.next_boot_s
         else:

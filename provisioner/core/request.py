@@ -47,6 +47,8 @@ _S, _T = RequestState, RequestTrigger
 
 OPEN = frozenset({_S.PLANNED, _S.SENDING, _S.TAKEN, _S.UNKNOWN})
 SETTLED = frozenset(RequestState) - OPEN
+UNDER_WAY = OPEN - {_S.PLANNED}
+"""States in which something may have been sent, or is about to be."""
 ASKED = frozenset({_S.TAKEN, _S.UNKNOWN})
 """States whose outcome has to be asked for."""
 

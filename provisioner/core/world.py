@@ -238,8 +238,9 @@ class Seen:
 
 @frozen
 class World:
-    """Everything a decision may look at. `live`, `open_requests`, `open_returns`, `by_token` and `by_provider_id` are
-    indexes of the facts."""
+    """Everything a decision may look at. `live`, `open_requests`, `under_way`, `open_returns`, `by_token` and
+    `by_provider_id` are indexes of the facts; `under_way` are open requests without those that are only planned, of
+    which there may be thousands."""
 
     cluster: str
     lineage: str
@@ -259,6 +260,7 @@ class World:
     overrides: Map[str, OverrideFact] = field(factory=Map)
     live: Map[str, InstanceFact] = field(factory=Map)
     open_requests: Map[str, RequestFact] = field(factory=Map)
+    under_way: Map[str, RequestFact] = field(factory=Map)
     open_returns: Map[str, ReturnFact] = field(factory=Map)
     by_token: Map[str, str] = field(factory=Map)
     by_provider_id: Map[tuple[str, str], str] = field(factory=Map)

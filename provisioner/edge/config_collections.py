@@ -3,6 +3,7 @@
 It alone knows that lists of names and commands may hold what must not be shown; it must not know any one setting.
 """
 
+import json
 import math
 import posixpath
 import re
@@ -17,6 +18,8 @@ from provisioner.edge.yaml_places import Listing, Node, Scalar, Table
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 INTEGER_MOST: Final = 2**53 - 1
+CONFIG_BYTES_MOST: Final = 512 * 1024
+"""Contract v2, `initialize`."""
 CONFIG_DEPTH_MOST: Final = 28
 """The contract nests at most 32 deep, and the configuration travels inside a message."""
 
@@ -76,7 +79,14 @@ def read_mapping(node: Node, path: Path, context: Context) -> object:
         return {}
     if not isinstance(node, Table):
         return context.refuse(node, path, Complaint("is no mapping", "write the provider's settings as key: value"))
-    return _plain(node, path, context, len(path))
+    found = _plain(node, path, context, len(path))
+    if found is REFUSED:
+        return found
+    size = len(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+    if size > CONFIG_BYTES_MOST:
+        sentence = f"is {size:,} bytes long, over the {CONFIG_BYTES_MOST:,} a provider can be told"
+        return context.refuse(node, path, Complaint(sentence, "put what is long into a file, and its path here"))
+    return found
 
 
 def _plain(node: Node, path: Path, context: Context, start: int) -> object:

@@ -9,6 +9,7 @@ from typing import Final
 from attrs import fields, frozen, has
 
 from provider_sdk.contract import METHODS, BadShape, ErrorData, decode, encode
+from provider_sdk.contract.framing import DAEMON_FRAME_BYTES, FrameTooLong, Junk, frame, read_line
 from provisioner.core.world import World
 from provisioner.edge.rest_fault import Faulty, FieldFault, FieldFaults, Json, below, error_body, shown
 from provisioner.edge.rest_fields import open_object
@@ -22,6 +23,7 @@ LOGS: Final = "/v1/providers/{provider}/logs"
 CALL: Final = "/v1/providers/{provider}/call"
 LINES_DEFAULT: Final = 100
 LINES_MOST: Final = 10_000
+INTEGER_MOST: Final = 2**53 - 1
 
 
 @frozen
@@ -84,6 +86,20 @@ def _check_params(method: str, params: object, faults: FieldFaults) -> None:
         if key not in known and not str(key).startswith("x-"):
             remedy = f"use {', '.join(known)}" if known else "leave it out: it takes none"
             faults.add(below("/params", str(key)), f"{method} has no such parameter", remedy)
+    if not faults.count and (why_not := _why_no_frame(method, params)) is not None:
+        faults.add("/params", why_not, "write less, flatter, and numbers below 2^53")
+
+
+def _why_no_frame(method: str, params: object) -> str | None:
+    """Why no frame can carry the call (contract v2, FR-2, FR-3): members the contract does not know travel too."""
+    try:
+        written = frame({"jsonrpc": "2.0", "id": INTEGER_MOST, "method": method, "params": params}, DAEMON_FRAME_BYTES)
+    except FrameTooLong as long:
+        return f"the message would be {long.size:,} bytes long, over the {long.limit_bytes:,} there may be"
+    except (TypeError, RecursionError):
+        return "no message can carry them: a number is too big, or they are nested too deep"
+    found = read_line(written.rstrip())
+    return f"no message can carry them: {found.reason}" if isinstance(found, Junk) else None
 
 
 def lacks_capability(world: World, provider: str, method: str) -> Json | None:

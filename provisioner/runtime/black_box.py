@@ -7,6 +7,7 @@ that is full or slow costs records, which are counted. It must not know what a f
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -162,8 +163,15 @@ class BlackBox:
 def records_in(place: Path) -> list[Record]:
     """All records of a black box, oldest first: of its folder, or of one file alone. Raises OSError."""
     if not place.is_dir():
-        return list(read_records(place.read_bytes()))
+        return list(read_records(_bytes_of(place)))
     files = [place / name for name in (OLDER_FILE_NAME, FILE_NAME) if (place / name).exists()]
     if not files:
         raise FileNotFoundError(2, "there is no black box", str(place / FILE_NAME))
-    return [record for file in files for record in read_records(file.read_bytes())]
+    return [record for file in files for record in read_records(_bytes_of(file))]
+
+
+def _bytes_of(place: Path) -> bytes:
+    """What a file holds; of a pipe or a device one would read for ever."""
+    if place.exists() and not place.is_file():
+        raise OSError(errno.EINVAL, "it is no file", str(place))
+    return place.read_bytes()

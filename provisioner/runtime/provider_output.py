@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import trio
 
-from provider_sdk.contract.framing import Frame, Junk, LineCutter, Oversize, read_line, unfinished
+from provider_sdk.contract.framing import EXCERPT_CHARS, Frame, Junk, LineCutter, Oversize, read_line, unfinished
 from provisioner.edge.peer import Answered, LateAnswer, Notified, Stray
+from provisioner.edge.redaction import Hidden
 from provisioner.runtime.conversation import Conversation
 from provisioner.runtime.pace import Pace
 from provisioner.runtime.pipes import ReadStream
@@ -44,8 +45,8 @@ class StdoutReader:
     """Feeds a provider's stdout to its conversation and reports what is no answer.
 
     `break_off(reason)` is called when the provider broke a limit; reading goes on. `heard(data)` is called with
-    all that is read. `heard_at` is when the last good frame came. Notifications count from `listening` on; before the
-    handshake only `log` does (HS-2).
+    all that is read. What is `hidden` reaches neither the log nor, in words for people, anybody. `heard_at` is when
+    the last good frame came. Notifications count from `listening` on; before the handshake only `log` does (HS-2).
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class StdoutReader:
         log: Log,
         break_off: Callable[[str], None],
         heard: Callable[[bytes | bytearray], None] | None = None,
+        hidden: Hidden | None = None,
     ) -> None:
         self._heard = heard
+        self._hidden = Hidden() if hidden is None else hidden
         self.heard_at = trio.current_time()
         self.listening = False
         self._stream = stream
@@ -94,7 +97,9 @@ class StdoutReader:
     async def _sort(self, line: bytes | Oversize) -> None:
         if isinstance(line, Oversize):
             self._refuse_oversize()
-        elif await self._conversation.take_list(line):
+            return
+        line = await self._without_secrets(line)
+        if await self._conversation.take_list(line):
             self.heard_at = trio.current_time()
         else:
             match await _read_beside(line):
@@ -103,6 +108,11 @@ class StdoutReader:
                     await self._take(message)
                 case Junk(excerpt=excerpt, reason=reason):
                     self._count_junk(excerpt, reason)
+
+    async def _without_secrets(self, line: bytes) -> bytes:
+        if len(line) < _LONG_LINE_BYTES:
+            return self._hidden.said(line)
+        return await trio.to_thread.run_sync(self._hidden.said, line)
 
     async def _take(self, message: dict[str, object]) -> None:
         match self._conversation.take(message):
@@ -131,7 +141,8 @@ class StdoutReader:
         if self._too_much_junk:
             return
         now = trio.current_time()
-        self._log.warning("provider_stdout_junk", text=printable(excerpt)[:200], reason=reason)
+        text = self._hidden.text(excerpt, is_cut=len(excerpt) >= EXCERPT_CHARS)
+        self._log.warning("provider_stdout_junk", text=printable(text)[:EXCERPT_CHARS], reason=reason)
         self._junk_at.append(now)
         if len(self._junk_at) == _JUNK_LINES and now - self._junk_at[0] <= _JUNK_WINDOW_S:
             self._too_much_junk = True

@@ -28,7 +28,7 @@ from provisioner.edge.rest_calls import (
 from provisioner.edge.rest_fault import Faulty, Json, error_body
 from provisioner.edge.rest_orders import no_such_provider
 from provisioner.edge.rest_providers import state_of
-from provisioner.runtime.rest_exchange import STARTING, Asked, body_of, faulty, litestar_path, response
+from provisioner.runtime.rest_exchange import STARTING, Asked, body_of, faulty, litestar_path, response, unasked
 from provisioner.runtime.rest_orders import caller_of
 from provisioner.runtime.supervision import Answered, Failed, Log, Lost, Outcome, Unwritten
 
@@ -81,7 +81,7 @@ def _logs_route(daemon: Committed, reached: Reached) -> HTTPRouteHandler:
 
 def _call_route(daemon: Committed, reached: Reached, log: Log, *, guarded: bool) -> HTTPRouteHandler:
     async def answer(request: Asked) -> Response[bytes]:
-        body = await body_of(request)
+        body = unasked(request) or await body_of(request)
         if isinstance(body, Answer):
             return response(body)
         known = _known(daemon, str(request.path_params["name"]))

@@ -12,8 +12,8 @@ import msgspec
 import trio
 from litestar import Request, Response
 
-from provisioner.edge.rest_answers import Answer
-from provisioner.edge.rest_fault import Faulty, error_body
+from provisioner.edge.rest_answers import Answer, refused_parameters
+from provisioner.edge.rest_fault import Faulty, FieldFault, error_body, shown
 from provisioner.runtime.beside import Beside, at_once
 from provisioner.runtime.engine import FactsUnwritable
 
@@ -54,6 +54,13 @@ async def body_of(request: Asked, *, unstated: object = None, beside: Beside = a
         place = f" at byte {where}" if where.isdigit() else ""
         message = f"the body is no JSON{place}: {len(content):,} bytes were read"
         return Answer(400, error_body("bad_json", message, "send one JSON object in UTF-8"))
+
+
+def unasked(request: Asked) -> Answer | None:
+    """The refusal of parameters in the URL where a path takes none: what is ordered stands in the body alone."""
+    names = request.query_params
+    found = tuple(FieldFault(name, f"{shown(name)} is no parameter here", "say it in the body") for name in names)
+    return refused_parameters(found) if found else None
 
 
 async def committed(why_not: str | None, hand_in: Callable[[], Awaitable[T]]) -> T | Answer:

@@ -18,7 +18,16 @@ from provisioner.core.world import World
 from provisioner.edge.rest_answers import Answer
 from provisioner.edge.rest_fault import Faulty, Json
 from provisioner.edge.rest_orders import ORDERS, Given, Order, no_such_provider, ordered_json
-from provisioner.runtime.rest_exchange import STARTING, Asked, body_of, committed, faulty, litestar_path, response
+from provisioner.runtime.rest_exchange import (
+    STARTING,
+    Asked,
+    body_of,
+    committed,
+    faulty,
+    litestar_path,
+    response,
+    unasked,
+)
 from provisioner.runtime.supervision import Log
 
 CALLER = "caller"
@@ -63,7 +72,7 @@ def _route(daemon: Orders, log: Log, path: str, order: Order, *, guarded: bool) 
 
     async def answer(request: Asked) -> Response[bytes]:
         provider = str(request.path_params["name"])
-        body = await body_of(request, unstated={})
+        body = unasked(request) or await body_of(request, unstated={})
         if isinstance(body, Answer):
             return response(body)
         if daemon.world() is None:

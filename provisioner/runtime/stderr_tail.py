@@ -79,6 +79,7 @@ class StderrTail:
             self._kept_bytes -= len(self._kept.popleft())
 
     def _shown(self, line: bytes | bytearray, whole_bytes: int) -> str:
-        text = self._hidden.text(line.rstrip(b"\r").decode("utf-8", "replace"))
-        cut = f" … {whole_bytes - len(line)} bytes more" if whole_bytes > len(line) else ""
+        is_cut = whole_bytes > len(line)
+        text = self._hidden.text(line.rstrip(b"\r").decode("utf-8", "replace"), is_cut=is_cut)
+        cut = f" … {whole_bytes - len(line)} bytes more" if is_cut else ""
         return printable(text) + cut

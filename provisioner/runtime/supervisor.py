@@ -242,6 +242,7 @@ class ProviderProcess:
             log=self._log,
             break_off=self._break_off,
             heard=None if self._box is None else self._box.heard,
+            hidden=self._hidden,
         )
         if self._box is not None:
             self._box.note(f"process {self._child.pid} started")

@@ -1,6 +1,7 @@
 """`provisioner provider replay` as typed: what was recorded is printed, played again, and compared."""
 
 import json
+import os
 import sys
 import textwrap
 from pathlib import Path
@@ -12,6 +13,7 @@ from provisioner.runtime.black_box import BlackBox
 from tests.cli.typed import typed
 from tests.runtime.real_provider import PRELUDE
 from tests.runtime.scripted_provider import Lines
+from tests.runtime.test_log import alarm_after_s
 
 INITIALIZE = {
     "versions": ["2.0"],
@@ -157,3 +159,10 @@ def test_what_can_not_be_found_is_told_with_what_to_do(
     assert (nothing.code, "--process" in nothing.err) == (1, True)
     refused = typed(capsys, "provider", "replay", "east", "-c", config, "--", "no-such-command")
     assert (refused.code, "no-such-command" in refused.err) == (2, True)
+
+
+def test_a_pipe_is_no_black_box_and_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with alarm_after_s(20):
+        refused = typed(capsys, "provider", "replay", tmp_path / "pipe")
+    assert (refused.code, "it is no file" in refused.err) == (2, True)

@@ -1,5 +1,6 @@
 """Tables keep what a reader copies whole, and say the rest within the width of the terminal."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from provisioner.cli import look
-from provisioner.cli.show import clock_text, count_text, print_table
+from provisioner.cli.show import clock_text, count_text, print_json, print_table
 from provisioner.core.facts import FactKind
 from provisioner.core.model import Kind
 from tests.cli.typed import typed_beside
@@ -31,6 +32,15 @@ def test_a_name_too_long_for_its_column_ends_in_an_ellipsis_on_the_same_line(
     assert row.startswith(LONG_ID)
     assert row.endswith("n…")
     assert "o" * 40 in row
+
+
+def test_json_holds_nothing_a_terminal_would_obey_and_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"a": "\x1b[31m\x9b2J\u202eü…", "b\x85": [1, None]}
+    print_json(body)
+    out = capsys.readouterr().out
+    assert json.loads(out) == body
+    assert "ü…" in out
+    assert all(c.isprintable() or c == "\n" for c in out)
 
 
 def test_a_folded_column_goes_on_below_at_its_own_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,6 +207,19 @@ def test_who_grants_less_than_the_usual_lead_is_asked_again_half_way_and_not_in_
     assert play.in_flight(ExtendInstances)
 
 
+def test_who_grants_no_more_is_asked_no_faster_near_the_end_or_after_it() -> None:
+    play = near_its_end(EXTEND)
+    past_at = play.started_at + play.now_s - 5
+    asked = 0
+    for _ in range(100):
+        if play.in_flight(ExtendInstances):
+            asked += 1
+            effect = play.take(ExtendInstances)
+            answer(play, effect, *(ExtendWord(item.provider_id, past_at) for item in effect.items))
+        play.pass_s(1)
+    assert 5 <= asked <= 10
+
+
 def test_nothing_is_forgotten_by_a_restart() -> None:
     play = near_its_end(EXTEND)
     again = play.restarted()

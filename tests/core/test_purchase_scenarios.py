@@ -3,6 +3,7 @@
 import pytest
 from attrs import evolve
 
+from provisioner.core.decide import decide
 from provisioner.core.effects import AskRequest, ReadList, SendRequest
 from provisioner.core.events import (
     LateAnswer,
@@ -14,6 +15,7 @@ from provisioner.core.events import (
     RequestAsked,
 )
 from provisioner.core.evolve import Accepted
+from provisioner.core.facts import FactKind
 from provisioner.core.invariants import violations
 from provisioner.core.model import Kind, Per, Price, Problem, Promises
 from provisioner.core.request import RequestState
@@ -361,3 +363,21 @@ def test_in_1_a_living_thing_that_is_said_to_come_of_a_second_purchase_too_has_o
     assert [i.provider_id for i in play.instances()] == ["i-1"]
     assert play.world.requests[second.request].state is RequestState.SHORT
     assert not violations(play.world, play.moment(), play.settings)
+
+
+def test_an_answer_is_news_to_as_many_planned_purchases_as_there_are_slots_and_all_are_sent_in_the_end() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east", (evolve(HOST, max_units=1),))
+    play.supply(revision=1)
+    play.demand(cores(400), revision=2)
+    assert (len(play.world.requests), len(play.in_flight(SendRequest))) == (100, TRUSTED.in_flight)
+    for n in range(100):
+        send = play.in_flight(SendRequest)[0]
+        assert isinstance(send, SendRequest)
+        del play.effects[send.key]
+        made = report(play.world.requests[send.request], "made", machine(f"i-{n}", "running"))
+        answered = RequestAnswered(send.key, "east", send.number, send.request, made)
+        looked_at = decide(play.world, answered, play.moment(), play.settings).touched
+        assert len([key for key in looked_at if key.kind is FactKind.REQUEST]) <= TRUSTED.in_flight
+        play.event(answered)
+    assert {r.state for r in play.world.requests.values()} == {RequestState.FULFILLED}

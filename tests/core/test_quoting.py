@@ -6,7 +6,8 @@ from attrs import evolve
 from provisioner.core.capabilities import QUOTE
 from provisioner.core.effects import AskQuote, ReadDescription, SendRequest
 from provisioner.core.events import Described, Lost, NotWritten, Quote, QuoteAnswered, Refusal, RequestAnswered
-from provisioner.core.model import Per, Price, Problem, Template
+from provisioner.core.model import Constraint, Per, Price, Problem, Template
+from provisioner.core.quoting import EVERY_S, OPEN_MOST
 from provisioner.core.reasons import Why
 from provisioner.core.request import RequestState
 from provisioner.core.world import LineStatus
@@ -159,6 +160,36 @@ def test_a_quote_that_is_refused_or_lost_is_asked_for_again_and_the_line_says_wh
     assert not play.in_flight(AskQuote)
     play.pass_s(2)
     assert play.in_flight(AskQuote)
+
+
+def test_offers_that_refuse_to_name_a_price_don_t_keep_the_others_from_being_asked() -> None:
+    play = market(*(evolve(UNPRICED, template=f"t{n:02d}") for n in range(30)))
+    play.demand(cores(8), revision=2)
+    asked = []
+    for _ in range(12):
+        play.pass_s(2)
+        for ask in play.in_flight(AskQuote):
+            assert isinstance(ask, AskQuote)
+            del play.effects[ask.key]
+            asked.append(ask.template)
+            answer = Refusal(Problem("transient"), not_made=True)
+            play.event(QuoteAnswered(ask.key, "east", ask.number, ask.template, answer))
+    assert len(set(asked)) == 30
+
+
+def test_of_many_quotes_those_that_wait_longest_are_asked_for_first() -> None:
+    names = [f"t{n:02d}" for n in range(25)]
+    play = market(*(evolve(UNPRICED, template=name) for name in names))
+    play.demand(*(evolve(cores(8, id=n), where=(Constraint("template", (n,)),)) for n in names), revision=2)
+    first = play.in_flight(AskQuote)
+    assert len(first) == OPEN_MOST
+    for ask in first:
+        assert isinstance(ask, AskQuote)
+        del play.effects[ask.key]
+        play.event(QuoteAnswered(ask.key, "east", ask.number, ask.template, Lost("no answer")))
+    play.pass_s(EVERY_S + 1)
+    asked = {ask.template for ask in (*first, *play.in_flight(AskQuote)) if isinstance(ask, AskQuote)}
+    assert len(asked) == 25
 
 
 def test_a_quote_in_another_currency_is_no_price() -> None:

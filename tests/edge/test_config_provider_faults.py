@@ -114,6 +114,11 @@ def test_credentials_are_names_and_a_fault_never_shows_what_was_written(
             "config: {a: " + "[" * 30 + "]" * 30 + "}",
             f"config.a{'[0]' * 28}: is nested too deep for a message; write it flatter",
         ),
+        (
+            f"config: {{a: {'ü' * 262_141}}}",
+            "config: is 524,290 bytes long, over the 524,288 a provider can be told; "
+            "put what is long into a file, and its path here",
+        ),
     ],
 )
 def test_a_providers_configuration_must_fit_into_a_message(config: str, fault: str) -> None:

@@ -1,6 +1,7 @@
 """What counts as a secret, and that it is hidden wherever it stands."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -14,6 +15,34 @@ def test_a_value_is_hidden_in_text_and_in_json_however_it_is_escaped() -> None:
     for written in (json.dumps({"a": value}), json.dumps({"a": value}, ensure_ascii=False)):
         assert hidden.frame(written.encode()) == b'{"a": "[hidden]"}'
     assert hidden.text(f"it is {value}.") == "it is [hidden]."
+
+
+def test_in_text_a_value_is_hidden_also_as_json_and_urls_write_it() -> None:
+    value = 'pass"word\\with/ü'
+    for written in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")):
+        assert Hidden([value]).text(f"it is {written}.") == "it is [hidden]."
+
+
+def test_the_beginning_of_a_value_at_a_cut_is_hidden_and_an_ordinary_end_stays() -> None:
+    hidden = Hidden(["hunter2-hunter3"])
+    assert hidden.text("it is hunter2-hun", is_cut=True) == "it is [hidden]"
+    assert hidden.text("it is hunt", is_cut=True) == "it is [hidden]"
+    assert hidden.text("it is hun", is_cut=True) == "it is hun"
+    assert hidden.text("it is hunter2-hun") == "it is hunter2-hun"
+
+
+def test_what_a_message_says_to_people_is_bare_of_values_and_no_longer_and_all_else_stays() -> None:
+    hidden = Hidden(["us-east-1"])
+    frame = b'{"data":{"detail":"no us-east-1","reason" : "us-east-1"},"region":"us-east-1"}'
+    assert hidden.said(frame) == b'{"data":{"detail":"no ******","reason" : "******"},"region":"us-east-1"}'
+    assert hidden.said(b'{"detail":"\\"us-east-1') == b'{"detail":"\\"us-east-1'
+
+
+@pytest.mark.parametrize("filler", [b'"detail":"', b'\\"detail":"', b"\\", b'"detail"', b'"detail": ', b'"'])
+def test_words_that_are_made_to_be_slow_cost_no_more_than_their_length(filler: bytes) -> None:
+    frame = b'{"detail":"us-east-1' + filler * (400_000 // len(filler))
+    with alarm_after_s(20):
+        assert Hidden(["us-east-1"]).said(frame).startswith(b'{"detail":"')
 
 
 def test_of_two_values_that_begin_alike_the_longer_is_hidden_whole() -> None:
@@ -49,6 +78,21 @@ def test_what_is_made_to_be_slow_costs_no_more_than_its_length(filler: bytes) ->
 def test_texts_below_keys_that_are_called_like_secrets_are_secrets_at_any_depth() -> None:
     config = {"region": "east", "db": [{"Password": "one"}, {"apiKey": "two", "n": 3}], "auth_token": "three"}
     assert sorted(secrets_in_config(config)) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        ({"auth": {"user": "u-one", "pin": "p-one", "region": "east"}}, {"u-one", "p-one"}),
+        ({"tokens": ["t-one", {"t": "t-two"}]}, {"t-one", "t-two"}),
+        ({"api-key": "a", "ssh_key": "b", "key": "c", "pwd": "d", "pass": "e", "passphrase": "f", "cookie": "g"},
+         set("abcdefg")),
+        ({"key_name": "no", "keyboard": "no", "passive": "no", "n": 3}, set()),
+        ({"proxy": "https://me:hunter2@proxy.example:8080/a", "plain": "https://proxy.example/a:b@c"}, {"hunter2"}),
+    ],
+)  # fmt: skip
+def test_what_of_a_configuration_is_hidden(config: dict[str, object], found: set[str]) -> None:
+    assert set(secrets_in_config(config)) == found
 
 
 @pytest.mark.parametrize(

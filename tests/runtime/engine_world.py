@@ -10,7 +10,7 @@ import trio
 from structlog.testing import ReturnLogger
 
 from provisioner.core.effects import Effect, OpenProvider, ReadDescription, ReadList, StartProcess
-from provisioner.core.events import Described, Listed, ProcessSpawned, ProviderOpened
+from provisioner.core.events import Described, Listed, ProcessSpawned, ProviderOpened, SeenInstance
 from provisioner.core.settings import Settings
 from provisioner.runtime.clock import VirtualClock
 from provisioner.runtime.engine import Engine
@@ -82,16 +82,17 @@ async def engine_on(
         nursery.cancel_scope.cancel()
 
 
-async def make_ready(engine: Engine, begun: Begun, provider: str) -> int:
+async def make_ready(
+    engine: Engine, begun: Begun, provider: str, *listed: SeenInstance, capabilities: tuple[str, ...] = ()
+) -> int:
     """Answers start, handshake, description and list of one provider; returns the process number."""
     start = await begun.next(StartProcess)
     await engine.tell(ProcessSpawned(start.key, provider, start.number, 4_242, 99, "boot"))
     opening = await begun.next(OpenProvider)
-    await engine.tell(
-        ProviderOpened(opening.key, provider, start.number, "p", "1", ("host",), (), TRUSTED, "0123456789abcdef")
-    )
+    said = ("p", "1", ("host",), capabilities, TRUSTED, "0123456789abcdef")
+    await engine.tell(ProviderOpened(opening.key, provider, start.number, *said))
     described = await begun.next(ReadDescription)
     await engine.tell(Described(described.key, provider, start.number, "r1", "d1", (HOST,), ()))
-    listed = await begun.next(ReadList)
-    await engine.tell(Listed(listed.key, provider, start.number, engine.moment().boot_s, True, 0, ()))
+    reading = await begun.next(ReadList)
+    await engine.tell(Listed(reading.key, provider, start.number, engine.moment().boot_s, True, 0, listed))
     return start.number

@@ -13,6 +13,7 @@ import trio
 import trio.testing
 from attrs import evolve
 
+from provisioner.edge.redaction import Hidden
 from provisioner.runtime.spawn import ExitStatus
 from provisioner.runtime.supervision import Outcome, ProcessSpec, Report
 from provisioner.runtime.supervisor import ProviderProcess
@@ -159,12 +160,17 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    *, in_flight: int | None = 8, spec: ProcessSpec = SPEC, child: MemoryChild | None = None, **changes: Any
+    *,
+    in_flight: int | None = 8,
+    spec: ProcessSpec = SPEC,
+    child: MemoryChild | None = None,
+    hidden: Hidden | None = None,
+    **changes: Any,
 ) -> AsyncIterator[Stage]:
     """A supervised process in memory, past its handshake unless `in_flight` is None; it is stopped at the end."""
     async with trio.open_nursery() as nursery:
         stage = Stage(child or MemoryChild(), Lines(), nursery)
-        stage.process = ProviderProcess(evolve(spec, **changes), stage.child, stage.report, stage.log)
+        stage.process = ProviderProcess(evolve(spec, **changes), stage.child, stage.report, stage.log, hidden=hidden)
         await nursery.start(stage.process.run)
         if in_flight is not None:
             stage.process.handshake_done(in_flight)

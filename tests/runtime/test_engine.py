@@ -4,7 +4,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from provisioner.core.effects import AskRequest, ReadList, SendRequest, StartProcess
+from provisioner.core.capabilities import EXTEND
+from provisioner.core.effects import AskRequest, ExtendInstances, ReadList, SendRequest, StartProcess
 from provisioner.core.events import DemandPushed, HealthSeen, ReadFailed, Refusal, RequestAnswered, SupplyPushed
 from provisioner.core.evolve import Accepted
 from provisioner.core.model import Problem
@@ -126,6 +127,29 @@ async def test_the_next_engine_finds_what_the_last_one_left_and_asks_before_it_b
         await lack(engine, 3, 3)
         await pass_s(2)
         assert not any(isinstance(e, SendRequest) for e in begun.effects)
+
+
+async def test_the_end_of_a_host_that_runs_since_an_earlier_daemon_is_put_off_in_time(
+    autojump_clock: MockClock,
+) -> None:
+    link = FaultyLink("clu", "l-1")
+    settings = settings_for("east", idle_time_s=1e6)
+    async with engine_on(link, settings) as (engine, begun):
+        await make_ready(engine, begun, "east", capabilities=(EXTEND,))
+        await lack(engine, 3, 1)
+        send = await begun.next(SendRequest)
+        world = engine.world()
+        assert world is not None
+        host = machine("i-1", "running", expires_at=engine.moment().at + 3_000.0)
+        made = report(world.requests[send.request], "made", host)
+        await engine.tell(RequestAnswered(send.key, "east", send.number, send.request, made))
+        await pass_s(1)
+        (instance,) = await stored(link, "instance")
+    async with engine_on(link, settings) as (engine, begun):
+        await make_ready(engine, begun, "east", host, capabilities=(EXTEND,))
+        await pass_s(2_500)
+        (effect,) = [e for e in begun.effects if isinstance(e, ExtendInstances)]
+        assert [item.instance for item in effect.items] == [instance.id]  # type: ignore[attr-defined]
 
 
 async def test_a_full_queue_makes_the_teller_wait_and_loses_nothing(autojump_clock: MockClock) -> None:

@@ -1,5 +1,6 @@
 """A provider's own words over REST: its standard error, and calls by hand that are checked before they are sent."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from jsonschema import Draft202012Validator
 from trio.testing import MockClock
 
 from provider_sdk.contract import ErrorClass, ErrorData
+from provider_sdk.contract.framing import DAEMON_FRAME_BYTES
 from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.rest_reply_schema import CALLED_SCHEMA, LOGS_SCHEMA
 from provisioner.runtime.log import open_log
@@ -98,6 +100,32 @@ async def test_a_faulty_call_names_the_field_and_nothing_is_sent(fault: str, tmp
     assert [f["field"] for f in error["faults"]] == [field]
     assert message in error["faults"][0]["message"]
     assert daemon.asked_of == []
+
+
+NO_FRAME: dict[str, tuple[object, str]] = {
+    "too deep": (json.loads("[" * 31 + "]" * 31), "deeper than 32"),
+    "a number of 65 bits": (1 << 64, "a number is too big"),
+    "too long": ("x" * DAEMON_FRAME_BYTES, "over the 1,048,576"),
+}
+
+
+@pytest.mark.parametrize("what", NO_FRAME)
+async def test_fr_2_fr_3_a_call_that_no_frame_can_carry_is_refused_and_nothing_is_sent(
+    what: str, tmp_path: Path
+) -> None:
+    value, message = NO_FRAME[what]
+    body = {"method": "ping", "params": {"x-site": value}}
+    found, daemon, _ = await answer_to(tmp_path, "POST", CALL, body, outcome=Answered({}))
+    error = refused(found, 400, "faulty")
+    assert [f["field"] for f in error["faults"]] == ["/params"]
+    assert message in error["faults"][0]["message"]
+    assert daemon.asked_of == []
+
+
+async def test_fr_2_what_is_nested_as_deep_as_a_frame_may_be_is_sent(tmp_path: Path) -> None:
+    params = {"x-site": json.loads("[" * 30 + "]" * 30)}
+    _, daemon, _ = await answer_to(tmp_path, "POST", CALL, {"method": "ping", "params": params}, outcome=Answered({}))
+    assert daemon.asked_of == [("east", "ping", params)]
 
 
 async def test_a_method_the_provider_has_not_declared_is_not_sent(tmp_path: Path) -> None:

@@ -83,6 +83,16 @@ async def test_a_faulty_order_names_the_field_and_nothing_is_done(fault: str, tm
     assert not daemon.held.overrides
 
 
+async def test_what_is_ordered_in_the_url_is_refused_and_not_left_out_of_account(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    daemon = MemoryDaemon(settings, lively_world())
+    async with served(daemon, settings) as (door,):
+        error = refused(await asked(door, "POST", f"{PAUSE}?for=2h"), 400, "faulty")
+    assert [f["field"] for f in error["faults"]] == ["for"]
+    assert daemon.held is not None
+    assert not daemon.held.overrides
+
+
 async def test_an_order_to_a_provider_nobody_knows_lists_those_that_are(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     async with served(MemoryDaemon(settings, lively_world()), settings) as (door,):

@@ -7,10 +7,12 @@ import trio
 from attrs import evolve
 from trio.testing import MockClock as Clock
 
+from provisioner.edge.redaction import Hidden
 from provisioner.runtime.supervision import (
     Answered,
     Ended,
     EndKind,
+    Failed,
     HeardAgain,
     Lost,
     PingAnswered,
@@ -49,6 +51,25 @@ async def test_fr_4_twenty_junk_lines_in_a_minute_end_the_process_and_a_good_fra
         assert stage.process.ended is None
         await stage.child.out.send_all(b"junk\n")
         assert "no messages" in (await stage.process.wait_ended()).reason
+
+
+async def test_a_passed_secret_that_comes_back_on_stdout_is_neither_logged_nor_told_to_people(
+    autojump_clock: Clock,
+) -> None:
+    async with staged(hidden=Hidden(["tok-4711-abc"])) as stage:
+        calls = Calls(stage)
+        calls.start("a")
+        sent = await stage.child.read()
+        for line in (b"login with tok-4711-abc\n", b"x" * 194 + b"tok-4711-abc\n"):
+            await stage.child.out.send_all(line)
+        problem = {"error_class": "auth", "detail": "tok-4711-abc is no token"}
+        await stage.child.say({"id": sent["id"], "error": {"code": 1003, "message": "auth", "data": problem}})
+        await settle()
+        junk = [line["text"] for line in stage.log.of("provider_stdout_junk")]
+        assert junk == ["login with [hidden]", "x" * 194 + "[hidden]"[:6]]
+        failed = calls.outcomes["a"]
+        assert isinstance(failed, Failed)
+        assert failed.error.detail == "****** is no token"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,11 @@ def test_a_passed_secret_that_is_printed_back_is_hidden() -> None:
     assert tail.feed(b"login with tok-4711-abc failed 1 time\n")[0] == ["login with [hidden] failed 1 time"]
 
 
+def test_a_secret_that_lies_across_the_cut_of_a_line_is_hidden_as_far_as_it_is_shown() -> None:
+    tail = StderrTail(line_bytes=20, hidden=Hidden(["tok-4711-abc"]))
+    assert tail.feed(b"it is wrong: tok-4711-abc\n")[0] == ["it is wrong: [hidden] … 5 bytes more"]
+
+
 def test_lines_are_numbered_over_all_that_were_ever_written_also_those_not_kept() -> None:
     tail = StderrTail(lines=2)
     before = tail.finished

@@ -15,7 +15,7 @@ from provisioner.core.policy.explain import how_near, nearest_first
 from provisioner.core.policy.netting import Sheet
 from provisioner.core.policy.offers import Market, Offer, terms_of, unfit
 from provisioner.core.policy.pricing import reserve_nanos
-from provisioner.core.policy.quotes import ASKED_FOR_A_LINE_MOST, QuoteWish, merged
+from provisioner.core.policy.quotes import ASKED_FOR_A_LINE_MOST, QuoteWish, asked_again_boot_s, merged
 from provisioner.core.policy.ranking import Fit, Ranked, best, passed_over, ranked
 from provisioner.core.policy.rooms import Room, bundles_in, fill
 from provisioner.core.policy.sizing import request_most, rounded_down, rounded_up, shares_of, split
@@ -25,6 +25,7 @@ from provisioner.core.policy.traits import Traits, mismatch
 from provisioner.core.policy.words import Purchase
 from provisioner.core.reasons import Reason, Why
 from provisioner.core.settings import Settings
+from provisioner.core.world import World
 
 BuyKey = tuple[str, str, str, str]
 """(source, consumer, provider, template): what may travel in one purchase."""
@@ -161,14 +162,19 @@ def _rank(fit: Fit) -> tuple[tuple[int, int], str, str]:
     return fit[0].rank, fit[0].provider, fit[0].template.template
 
 
-def quotes_wanted(desk: Desk, wants: Iterable[Want]) -> tuple[QuoteWish, ...]:
-    """The prices that would be of use for what is still open once everything was placed."""
+def quotes_wanted(desk: Desk, wants: Iterable[Want], world: World) -> tuple[QuoteWish, ...]:
+    """The prices that would be of use for what is still open once everything was placed; who refused to name one comes
+    after those who were not asked yet."""
+
+    def turn(fit: Fit) -> float:
+        return asked_again_boot_s(world, fit[0].provider, fit[0].template.template)
+
     wishes: list[QuoteWish] = []
     for want in wants:
         left = desk.sheet.left[want.key]
         if not want.in_force or left <= 0:
             continue
-        for offer, fit in _choices(desk, want.line).quotable[:ASKED_FOR_A_LINE_MOST]:
+        for offer, fit in sorted(_choices(desk, want.line).quotable, key=turn)[:ASKED_FOR_A_LINE_MOST]:
             units = rounded_up(max(left // max(fit, 1), 1) * offer.per_instance, offer.template)
             most = request_most(offer.template, desk.settings)
             wishes += [QuoteWish(offer.provider, offer.template.template, min(units, most))] if most else []

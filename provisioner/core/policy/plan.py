@@ -74,7 +74,7 @@ def plan(world: World, settings: Settings, now: Moment) -> Plan:
         returns=give_backs(world, settings, leaving, now),
         lines=tuple(_statuses(view, desk)),
         unneeded=(*unneeded, *asked),
-        quotes=() if desk is None else quotes_wanted(desk, wanted),
+        quotes=() if desk is None else quotes_wanted(desk, wanted, world),
         wake_boot_s=_wake_boot_s(turns_at, next_turns_boot_s(wanted, sources, now), now),
     )
 

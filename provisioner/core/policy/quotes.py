@@ -74,6 +74,12 @@ def unknown_price(
     return Why.QUOTE_AWAITED, f"{number}; refused: {view.problem.error_class}, asked again in {again_s:.0f} s"
 
 
+def asked_again_boot_s(world: World, provider: str, template: str) -> float:
+    """When an offer whose quote was refused last may be asked again, by the boot clock; 0 where none was refused."""
+    view = world.seen.quotes.get(quote_id(provider, template))
+    return view.next_boot_s if view is not None and view.problem is not None else 0.0
+
+
 def merged(wishes: Iterable[QuoteWish]) -> tuple[QuoteWish, ...]:
     """One wish a template, for the most units that anybody wants."""
     found: dict[tuple[str, str], QuoteWish] = {}
