@@ -82,10 +82,15 @@ def move_request(draft: Draft, request: RequestFact, trigger: RequestTrigger, no
 
 def _counted(world: World, request: RequestFact, report: Report) -> RequestFact:
     """The purchase with what is known to have been made under its token."""
-    known = [world.instances[i] for i in request.instances]
-    first_sizes = sum(i.units_made for i in known if i.kind is not Kind.REMNANT)
     gone = max(request.gone_units, report.gone_units)
-    return evolve(request, made_units=first_sizes + gone, gone_units=gone, problems=report.problems or request.problems)
+    made = shown_units(world, request) + gone
+    return evolve(request, made_units=made, gone_units=gone, problems=report.problems or request.problems)
+
+
+def shown_units(world: World, request: RequestFact) -> int:
+    """Units of a purchase that were shown as things, by their first sizes; what outlived a thing is none of them."""
+    known = (world.instances[i] for i in request.instances)
+    return sum(i.units_made for i in known if i.kind is not Kind.REMNANT)
 
 
 def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) -> Draft:
@@ -102,7 +107,10 @@ def take_instance(draft: Draft, request: RequestFact, seen: SeenInstance, now: M
     fact = _born(world.requests[request.id], id, seen, now)
     late = request.state in request_life.SETTLED and fact.state is not InstanceState.GONE
     draft = draft.put(FactKind.INSTANCE, id, evolve(fact, surplus=late))
-    draft = came_late(draft, world.requests[request.id], seen.provider_id, now) if late else draft
+    # What outlived a thing that was told of always comes later than it: nobody's word was wrong.
+    is_left_over = fact.kind is Kind.REMNANT and request.made_units > 0
+    if late and not is_left_over:
+        draft = came_late(draft, world.requests[request.id], seen.provider_id, now)
     held = evolve(world.requests[request.id], instances=(*world.requests[request.id].instances, id))
     draft = draft.put(FactKind.REQUEST, held.id, evolve(held, late=held.late or late))
     return want_plan(draft)

@@ -110,7 +110,7 @@ def _adopt(draft: Draft, request: RequestFact, seen: SeenInstance, now: Moment) 
     if known.instances != request.instances:
         # What turns up only now may not be the last: earlier lists without it prove nothing about the rest.
         draft = draft.see(evolve(draft.world.seen, absent_since=_without(draft, request.id)))
-    made = sum(draft.world.instances[i].units_made for i in known.instances) + known.gone_units
+    made = answers.shown_units(draft.world, known) + known.gone_units
     known = evolve(known, made_units=made)
     draft = draft.put(FactKind.REQUEST, known.id, known)
     trigger = RequestTrigger.MADE_ALL if made >= known.units else RequestTrigger.YES

@@ -365,6 +365,15 @@ def test_in_1_a_living_thing_that_is_said_to_come_of_a_second_purchase_too_has_o
     assert not violations(play.world, play.moment(), play.settings)
 
 
+def test_what_outlived_a_host_is_taken_up_and_is_none_of_the_hosts_that_were_bought() -> None:
+    play, effect = bought(count=4)
+    answer(play, effect, report(play.only_request(), "pending"))
+    play.pass_s(61)
+    play.listed("east", evolve(machine("vol-1", "running", play.only_request()), kind=Kind.REMNANT))
+    request = play.only_request()
+    assert (len(request.instances), request.made_units, request.state) == (1, 0, RequestState.TAKEN)
+
+
 def test_an_answer_is_news_to_as_many_planned_purchases_as_there_are_slots_and_all_are_sent_in_the_end() -> None:
     play = Play(settings_for("east"))
     play.provider_ready("east", (evolve(HOST, max_units=1),))

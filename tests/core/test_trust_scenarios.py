@@ -26,7 +26,7 @@ from provisioner.core.events import (
     ReturnWords,
     SeenInstance,
 )
-from provisioner.core.model import Problem, Promises
+from provisioner.core.model import Kind, Problem, Promises
 from provisioner.core.orders import ProviderResumed
 from provisioner.core.reasons import Why
 from provisioner.core.request import RequestState
@@ -111,6 +111,22 @@ def test_an_honest_provider_is_accused_of_nothing() -> None:
     answered(play, sent, report(request, "made", machine("i-1", request=request)))
     listed_later(play, machine("i-1", "running", request=request))
     assert broken(play) == []
+
+
+def test_what_outlives_a_host_breaks_no_promise_unless_nothing_was_said_to_be_made() -> None:
+    play, sent = bought()
+    request = play.only_request()
+    answered(play, sent, report(request, "made", machine("i-1", "running")))
+    listed_later(
+        play, machine("i-1", "running", request), evolve(machine("vol-1", "running", request), kind=Kind.REMNANT)
+    )
+    assert len(play.instances()) == 2
+    assert broken(play) == []
+    play, sent = bought()
+    request = play.only_request()
+    answered(play, sent, Refusal(Problem("no_capacity"), not_made=True))
+    listed_later(play, evolve(machine("vol-1", "running", request), kind=Kind.REMNANT))
+    assert broken(play) == ["token.replay"]
 
 
 def test_what_is_broken_stays_so_in_the_next_process_and_until_an_operator_believes_it_again() -> None:
