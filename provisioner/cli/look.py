@@ -43,7 +43,7 @@ def print_providers(body: Body) -> None:
         for p in body["providers"]
     ]  # fmt: skip
     columns = ("provider", "state", "pid", "held", "calls", "offers", "remark")
-    print_table(columns, rows, "no provider is configured", folded="remark")
+    print_table(columns, rows, "no provider is configured", whole=("state",), folded="remark")
     for provider in body["providers"]:
         _print_blocked(provider)
 

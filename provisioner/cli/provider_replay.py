@@ -17,7 +17,17 @@ import trio
 from provisioner.cli.exits import CommandEnds, Exit
 from provisioner.cli.show import harmless, print_json, print_lines, print_table
 from provisioner.edge.black_box import Direction, Record
-from provisioner.edge.recorded import Call, Entry, Message, came_to, conversation, in_figures, last_process, of_process
+from provisioner.edge.recorded import (
+    Call,
+    Entry,
+    Message,
+    Other,
+    came_to,
+    conversation,
+    in_figures,
+    last_process,
+    of_process,
+)
 from provisioner.edge.redaction import HIDDEN
 from provisioner.runtime.black_box import FILE_NAME, records_in
 from provisioner.runtime.replaying import Played, SpawnRefused, replay
@@ -134,13 +144,12 @@ def _calls_of_one(entries: Sequence[Entry], process: int | None) -> list[Call]:
 
 def _print_entries(entries: Sequence[Entry], *, full: bool) -> None:
     rows = [_row(entry) for entry in entries]
-    below = [_bodies(entry) if full else None for entry in entries]
     print_table(
-        ("time (utc)", "process", "", "id", "what", "came to", "took"),
+        ("time (utc)", "proc", "", "id", "what", "came to", "took"),
         rows,
         "Nothing is recorded.",
-        whole=("what", "came to", "took"),
-        below=below,
+        whole=("what", "took"),
+        below=[_bodies(entry) if full else _remark(entry) for entry in entries],
     )
 
 
@@ -153,16 +162,23 @@ def _row(entry: Entry) -> tuple[object, ...]:
             return (*head, id, method, word if figures is None else f"{word}, {figures}", _took(entry.took_s))
         case Message(method=method):
             return (*head, None, method, None, None)
-        case _:
-            text = record.text if record.direction is Direction.NOTE else f"{entry.what}: {record.text[:200]}"
-            return (*head, None, harmless(text), None, None)
+        case Other(what=what):
+            short = next((word for word in ("note", "junk") if what.startswith(word)), "other")
+            return (*head, None, short, None, None)
 
 
-def _bodies(entry: Entry) -> str:
+def _remark(entry: Entry) -> str | None:
+    if not isinstance(entry, Other):
+        return None
+    text = entry.record.text
+    return text if entry.record.direction is Direction.NOTE else f"{entry.what}: {text[:200]}"
+
+
+def _bodies(entry: Entry) -> list[str]:
     records = [entry.record]
     if isinstance(entry, Call) and entry.heard is not None:
         records.append(entry.heard)
-    return "\n".join(f"{_SIGNS[r.direction]} {harmless(r.text)}{_cut(r)}" for r in records)
+    return [f"{_SIGNS[r.direction]} {harmless(r.text)}{_cut(r)}" for r in records]
 
 
 def _cut(record: Record) -> str:
@@ -170,7 +186,9 @@ def _cut(record: Record) -> str:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%m-%d %H:%M:%S.%f")[:-3]
+    when = datetime.fromtimestamp(at, UTC)
+    day = "" if when.date() == datetime.now(UTC).date() else "%m-%d "
+    return when.strftime(f"{day}%H:%M:%S.%f")[:-3]
 
 
 def _took(took_s: float | None) -> str | None:

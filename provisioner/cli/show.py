@@ -17,7 +17,7 @@ from rich.text import Text
 MISSING: Final = "-"
 GAP: Final = 2
 CUT_LEAST: Final = 6
-FOLDED_LEAST: Final = 30
+FOLDED_LEAST: Final = 24
 _MAYBE_OBEYED: Final = re.compile("[^ -~\n]")
 
 
@@ -44,12 +44,13 @@ def print_table(
     *,
     whole: Sequence[str] = (),
     folded: str = "",
-    below: Sequence[str | None] = (),
+    below: Sequence[str | Sequence[str] | None] = (),
 ) -> None:
     """A table; the first column and `whole` ones are never cut, others end in `…` where room lacks, and the `folded`
     one, which is the last, goes on below.
 
-    `below` is what is said of each row under it, over the whole width; `empty` is printed where there are no rows.
+    `below` is what is said of each row under it, over the whole width: a sentence, which is folded, or lines, which
+    are not, so that they can be copied. `empty` is printed where there are no rows.
     """
     cells = [[cell(value) for value in row] for row in rows]
     if not cells:
@@ -61,8 +62,11 @@ def print_table(
     for n, row in enumerate(cells):
         _print_row(shown, row, widths, folds=folded == columns[-1])
         said = below[n] if n < len(below) else None
-        if said:
+        if isinstance(said, str) and said:
             print_lines([said], indent=GAP)
+        elif said:
+            for copied in said:
+                shown.print(Text(" " * GAP + harmless(copied)), soft_wrap=True)
 
 
 def _widths(

@@ -23,6 +23,7 @@ from provisioner.core.model import Notice
 from provisioner.edge import from_provider, peer
 from provisioner.edge.salvage import salvaged
 from provisioner.runtime import supervision
+from provisioner.runtime.stderr_tail import last_said
 from provisioner.runtime.supervision import Log
 
 NOTES_MOST, NOTES_PER_S = 100, 10.0
@@ -62,9 +63,7 @@ def report_events(provider: str, number: int, news: supervision.Report, log: Log
         case supervision.Ended():
             status = news.status
             code = -1 if status is None or status.code is None else status.code
-            yield events.ProcessEnded(
-                provider, number, code, news.reason, news.stderr_tail[-1] if news.stderr_tail else ""
-            )
+            yield events.ProcessEnded(provider, number, code, news.reason, last_said(news.stderr_tail))
 
 
 def _notified(provider: str, number: int, name: str, params: Mapping[str, object], log: Log) -> Iterator[Event]:

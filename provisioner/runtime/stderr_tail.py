@@ -6,10 +6,11 @@ It alone cuts, escapes and hides; it reads no stream and writes no log.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from provisioner.edge.redaction import Hidden
 
-__all__ = ["StderrTail", "printable"]
+__all__ = ["StderrTail", "last_said", "printable"]
 
 
 def printable(text: str) -> str:
@@ -19,6 +20,12 @@ def printable(text: str) -> str:
         if text.isprintable()
         else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     )
+
+
+def last_said(lines: Sequence[str]) -> str:
+    """The last line that holds a letter or digit, without the bars a traceback of a group stands behind; else ""."""
+    said = (line.lstrip(" |") for line in reversed(lines) if any(c.isalnum() for c in line))
+    return next(said, "")
 
 
 class StderrTail:

@@ -84,11 +84,12 @@ def test_a_recorded_conversation_is_printed(
     monkeypatch.setenv("COLUMNS", "200")
     ran = typed(capsys, "provider", "replay", box)
     assert ran.code == 0
-    lines = [" ".join(line.split()[2:]) for line in ran.out.splitlines()]
-    assert any(line.startswith("1 < - junk: not JSON") and "Welcome" in line for line in lines)
-    assert any(line.startswith("1 = - process 10 ended (crash): exit status 3") for line in lines)
-    assert any(line.startswith("2 > 4 request result made, 1 instance") for line in lines)
-    assert any(line.startswith("2 > 7 return no answer") for line in lines)
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert any(line.endswith("1 < - junk - -") for line in lines)
+    assert any(line.startswith("junk: not JSON") and "Welcome" in line for line in lines)
+    assert "process 10 ended (crash): exit status 3" in lines
+    assert any("2 > 4 request result made, 1 instance" in line for line in lines)
+    assert any("2 > 7 return no answer" in line for line in lines)
     assert "\x1b" not in ran.out
     full = typed(capsys, "provider", "replay", box.parent, "--full", "--process", "2")
     assert "[hidden]" in full.out
@@ -96,6 +97,18 @@ def test_a_recorded_conversation_is_printed(
     whole = json.loads(typed(capsys, "provider", "replay", box / "frames", "--json").out)
     calls = [entry for entry in whole["entries"] if entry["kind"] == "call"]
     assert [(c["id"], c["came_to"]) for c in calls[3:5]] == [(4, "result made"), (5, "result")]
+
+
+def test_a_recorded_conversation_fits_80_columns_and_its_frames_stand_whole_on_lines_of_their_own(
+    box: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    plain = typed(capsys, "provider", "replay", box)
+    assert all(len(line) <= 80 for line in plain.out.splitlines())
+    full = typed(capsys, "provider", "replay", box, "--full", "--process", "2")
+    frames = [json.loads(line[4:]) for line in full.out.splitlines() if line.startswith(("  > ", "  < "))]
+    assert [frame["id"] for frame in frames] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7]
+    assert "�" not in full.out
 
 
 @pytest.mark.e2e

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from provisioner.edge.redaction import Hidden
-from provisioner.runtime.stderr_tail import StderrTail
+from provisioner.runtime.stderr_tail import StderrTail, last_said
 
 
 def test_lines_are_put_together_from_pieces_and_the_unfinished_one_is_shown_last() -> None:
@@ -13,6 +13,14 @@ def test_lines_are_put_together_from_pieces_and_the_unfinished_one_is_shown_last
     assert tail.feed(b"on") == ([], 0)
     assert tail.feed(b"e\r\ntwo\nthr") == (["one", "two"], 0)
     assert tail.lines == ("one", "two", "thr")
+
+
+def test_what_was_said_last_is_a_line_with_words_and_not_the_frame_of_a_traceback() -> None:
+    group = ("  +-+---------------- 1 ----------------", "    | SystemExit: no way back", "    +-------------", "")
+    assert last_said(group) == "SystemExit: no way back"
+    assert last_said(("no licence server",)) == "no licence server"
+    assert last_said(("----", "")) == ""
+    assert last_said(()) == ""
 
 
 def test_a_character_split_over_two_reads_is_whole() -> None:
