@@ -209,6 +209,7 @@ def _with_request(world: World, value: RequestFact) -> World:
         requests=world.requests.set(value.id, value),
         open_requests=_placed(world.open_requests, value.id, value, wanted=is_open),
         under_way=_placed(world.under_way, value.id, value, wanted=value.state in request.UNDER_WAY),
+        armed=_placed(world.armed, value.id, value, wanted=is_open and value.armed),
         by_token=world.by_token if value.token in world.by_token else world.by_token.set(value.token, value.id),
     )
 
@@ -265,6 +266,7 @@ def _indexes(bulk: dict[FactKind, dict[str, Fact]]) -> dict[str, Any]:
         "live": Map({i.id: i for i in instances if i.state is not InstanceState.GONE}),
         "open_requests": Map({r.id: r for r in requests if r.state in request.OPEN}),
         "under_way": Map({r.id: r for r in requests if r.state in request.UNDER_WAY}),
+        "armed": Map({r.id: r for r in requests if r.state in request.OPEN and r.armed}),
         "open_returns": Map({r.id: r for r in returns if r.state in giveback.OPEN}),
         "by_token": Map({r.token: r.id for r in requests}),
         "by_provider_id": _by_provider_id(instances),

@@ -106,6 +106,7 @@ def _one_record(world: World) -> Found:
     yield from _index(world.instances, world.live, lambda i: i.state is not InstanceState.GONE, FactKind.INSTANCE)
     yield from _index(world.requests, world.open_requests, lambda r: r.state in request.OPEN, FactKind.REQUEST)
     yield from _index(world.requests, world.under_way, lambda r: r.state in request.UNDER_WAY, FactKind.REQUEST)
+    yield from _index(world.requests, world.armed, lambda r: r.state in request.OPEN and r.armed, FactKind.REQUEST)
     yield from _index(world.returns, world.open_returns, lambda r: r.state in giveback.OPEN, FactKind.RETURN)
 
 

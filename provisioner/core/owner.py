@@ -118,15 +118,19 @@ def may_buy(world: World, provider: str, now: Moment, settings: Settings) -> boo
         return False
     if is_paused(world, provider, now) or is_suspect(world.seen.lists.get(provider, ListView()).crashes):
         return False
-    if not _first_answers_are_in(world, provider) or is_one_alone(world, provider, now):
+    # What looks at all that is under way comes last: thousands may be, and each that waits for a slot asks this.
+    if not _has_slot(world, provider, settings) or is_one_alone(world, provider, now):
         return False
+    return _first_answers_are_in(world, provider)
+
+
+def _has_slot(world: World, provider: str, settings: Settings) -> bool:
     description = world.descriptions.get(provider)
     if description is None:
         return False
-    unsettled = [r for r in world.under_way.values() if r.provider == provider]
     if description.promises.token_replay not in TRUSTED_TOKENS:
-        return not unsettled
-    sending = sum(1 for r in unsettled if r.armed)
+        return not any(r.provider == provider for r in world.under_way.values())
+    sending = sum(1 for r in world.armed.values() if r.provider == provider)
     return sending < min(description.promises.in_flight, settings.providers[provider].limits.calls)
 
 

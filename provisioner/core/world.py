@@ -238,9 +238,10 @@ class Seen:
 
 @frozen
 class World:
-    """Everything a decision may look at. `live`, `open_requests`, `under_way`, `open_returns`, `by_token` and
-    `by_provider_id` are indexes of the facts; `under_way` are open requests without those that are only planned, of
-    which there may be thousands."""
+    """Everything a decision may look at. `live`, `open_requests`, `under_way`, `armed`, `open_returns`, `by_token` and
+    `by_provider_id` are indexes of the facts; `under_way` are open requests without those that are only planned,
+    `armed` those of which a frame is being sent: no more than there are slots, while of the others there may be
+    thousands."""
 
     cluster: str
     lineage: str
@@ -261,6 +262,7 @@ class World:
     live: Map[str, InstanceFact] = field(factory=Map)
     open_requests: Map[str, RequestFact] = field(factory=Map)
     under_way: Map[str, RequestFact] = field(factory=Map)
+    armed: Map[str, RequestFact] = field(factory=Map)
     open_returns: Map[str, ReturnFact] = field(factory=Map)
     by_token: Map[str, str] = field(factory=Map)
     by_provider_id: Map[tuple[str, str], str] = field(factory=Map)

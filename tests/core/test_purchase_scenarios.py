@@ -2,6 +2,7 @@
 
 import pytest
 from attrs import evolve
+from immutables import Map
 
 from provisioner.core.decide import decide
 from provisioner.core.effects import AskRequest, ReadList, SendRequest
@@ -18,9 +19,11 @@ from provisioner.core.evolve import Accepted
 from provisioner.core.facts import FactKind
 from provisioner.core.invariants import violations
 from provisioner.core.model import Kind, Per, Price, Problem, Promises
+from provisioner.core.owner import may_buy
 from provisioner.core.request import RequestState
 from provisioner.core.world import Ask
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
+from tests.runtime.test_log import alarm_after_s
 
 
 def bought(promises: Promises = TRUSTED, count: int = 3) -> tuple[Play, SendRequest]:
@@ -390,3 +393,15 @@ def test_an_answer_is_news_to_as_many_planned_purchases_as_there_are_slots_and_a
         assert len([key for key in looked_at if key.kind is FactKind.REQUEST]) <= TRUSTED.in_flight
         play.event(answered)
     assert {r.state for r in play.world.requests.values()} == {RequestState.FULFILLED}
+
+
+def test_a_purchase_that_waits_for_a_slot_costs_no_more_beside_thousands_that_were_taken() -> None:
+    play, _ = bought(evolve(TRUSTED, in_flight=1))
+    request = play.only_request()
+    assert request.armed
+    taken = evolve(request, state=RequestState.TAKEN, armed=False)
+    others = {f"rq-{n}": evolve(taken, id=f"rq-{n}", token=f"tk-{n}") for n in range(20_000)}
+    seen = evolve(play.world.seen, asks=Map(dict.fromkeys(others, Ask(tries=1))))
+    world = evolve(play.world, under_way=Map({request.id: request, **others}), seen=seen)
+    with alarm_after_s(20):  # looking at all of them each time would take minutes
+        assert not any(may_buy(world, "east", play.moment(), play.settings) for _ in range(10_000))
