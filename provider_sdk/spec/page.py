@@ -81,6 +81,7 @@ class _Printer:
             "params": lambda _: f"Params:\n\n{self.tables.of(self.sources.schemas[f'{method}.params'])}",
             "result": lambda _: f"Result:\n\n{self.tables.of(self.sources.schemas[f'{method}.result'])}",
             "example": lambda _: wire.example(method, self.sources.good),
+            "refusal": lambda name: wire.refusal(name, self.sources.good),
             "notifications": lambda _: _notifications(self.sources.schemas),
             "notification": self._notification,
             "versions": lambda _: wire.versions(),

@@ -69,6 +69,12 @@ def example(name: str, good: Mapping[str, Any]) -> str:
     return "\n".join(["```json", *(orjson.dumps(frame).decode() for frame in frames), "```"])
 
 
+def refusal(name: str, good: Mapping[str, Any]) -> str:
+    """Return the example of an error of that class as the frame that carries it."""
+    frame = {"jsonrpc": "2.0", "id": EXAMPLE_ID, "error": good[f"error--{name}"]}
+    return "\n".join(["```json", orjson.dumps(frame).decode(), "```"])
+
+
 def error_classes() -> list[str]:
     """Return all classes, in the order of the table."""
     return [str(each) for each in ErrorClass]
@@ -76,10 +82,7 @@ def error_classes() -> list[str]:
 
 def errors(told: Mapping[str, str]) -> str:
     """Return the table of errors, with what the daemon does on each class."""
-    rows = (
-        (str(CODES[each]).replace("-", "−"), f"`{each}`", "∅" if each in IMPLY_NOT_MADE else "", told[each])
-        for each in ErrorClass
-    )
+    rows = ((str(CODES[each]), f"`{each}`", "∅" if each in IMPLY_NOT_MADE else "", told[each]) for each in ErrorClass)
     return table(("code", "class", "∅", "what the daemon does"), rows)
 
 

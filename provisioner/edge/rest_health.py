@@ -14,10 +14,13 @@ from provisioner.core.policy.demand import source_views
 from provisioner.core.process import ProcessState
 from provisioner.core.settings import Settings
 from provisioner.core.trust import has_lost_memory
-from provisioner.core.world import ProcessView, World
+from provisioner.core.world import ListView, ProcessView, World
 from provisioner.edge.rest_fault import Json
 from provisioner.edge.rest_providers import is_ready
 from provisioner.edge.rest_times import time_text
+
+UNLISTED_TIMES, UNLISTED_S = 5, 60.0
+"""A provider's list is late after so many times `list.every`, and not before so many seconds."""
 
 
 def health(world: World | None, unwritable: str | None, now: Moment, settings: Settings, version: str) -> Json:
@@ -40,6 +43,8 @@ def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settin
     for name in sorted(settings.providers):
         if not is_ready(world, name):
             reasons.append(f"provider {name} is not ready: {not_ready_because(world, name)}")
+        elif _is_unlisted(world, name, now, settings):
+            reasons.append(_unlisted(world, name, now))
     for name, lists in sorted(world.seen.lists.items()):
         if lists.strangers:
             reasons.append(
@@ -52,6 +57,26 @@ def _reasons(world: World, unwritable: str | None, now: Moment, settings: Settin
         if name in world.demands and not source.buys:
             reasons.append(f"source {name} is silent: nothing new is bought for it")
     return reasons
+
+
+def _is_unlisted(world: World, name: str, now: Moment, settings: Settings) -> bool:
+    """Whether a provider's process is up, and yet none of its lists was read to its end for long."""
+    view = world.seen.processes.get(name, ProcessView())
+    begun = world.seen.lists.get(name, ListView()).complete_begun_boot_s
+    since = max(begun or 0.0, view.since_boot_s)
+    return now.boot_s - since > max(UNLISTED_S, UNLISTED_TIMES * settings.list_every_s)
+
+
+def _unlisted(world: World, name: str, now: Moment) -> str:
+    """Since when, what the provider said of it last, and what to do."""
+    begun = world.seen.lists.get(name, ListView()).complete_begun_boot_s
+    since = "since the start" if begun is None else f"since {time_text(now.at - (now.boot_s - begun))}"
+    problem = world.seen.processes.get(name, ProcessView()).problem
+    said = "" if problem is None else f" ({problem.error_class}: {problem.detail or 'no detail given'})"
+    return (
+        f"no whole list of provider {name} was read {since}{said}: what came or went there is not known; see "
+        f"`provisioner provider logs {name}` and `provisioner provider call {name} list`"
+    )
 
 
 def _is_distrusted(world: World, name: str) -> bool:
