@@ -33,9 +33,9 @@ from provisioner.core.settings import Settings
 from provisioner.core.world import LineStatus, PlanView, World
 
 SEND_WITHIN_S = 120.0
-DEADLINE_S = 900.0
-"""A purchase not sent within the first is dropped; nothing may be made for it after the second, both from its
-planning."""
+DEADLINE_S, DEADLINE_MOST_S = 900.0, 30 * 86_400.0
+"""A purchase not sent within the first is dropped; nothing may be made for it after the second, or after twice its
+longest lead time up to the third, all from its planning."""
 
 
 def plan_pass(draft: Draft, now: Moment, settings: Settings) -> Draft:
@@ -138,7 +138,7 @@ def _buy(draft: Draft, purchase: Purchase, n: int, now: Moment) -> Draft:
         price_cap=purchase.price_cap,
         planned_at=now.at,
         send_by=_send_by(draft.world, purchase, now),
-        deadline_at=now.at + max(DEADLINE_S, float(2 * purchase.terms.lead_worst_s)),
+        deadline_at=now.at + min(max(DEADLINE_S, float(2 * purchase.terms.lead_worst_s)), DEADLINE_MOST_S),
         decision=decision,
         state_at=now.at,
         reason=purchase.reason.sentence(),

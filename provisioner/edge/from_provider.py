@@ -56,6 +56,8 @@ THOUSANDTHS = 1000
 DETAIL_MOST = 2000
 WAIT_MOST_S = 86_400
 """A longer wait counts as this one: a senseless figure must not keep a thing that costs money from ever being named."""
+SPAN_MOST_S = 10 * 365 * 86_400
+"""The same for what a template says of its times: ten years from now is a date that can still be told, and paid for."""
 CANONICAL: Mapping[str, int] = {
     "B": 1,
     "KiB": 1024,
@@ -117,17 +119,21 @@ def template(wire: WireTemplate) -> Template:
         min_units=wire.granularity.min_units,
         step_units=wire.granularity.step_units,
         max_units=wire.granularity.max_units,
-        hold_min_s=hold.min_s if hold is not None else 0,
-        hold_max_s=hold.max_s if hold is not None else None,
+        hold_min_s=_span(hold.min_s) if hold is not None else 0,
+        hold_max_s=_span(hold.max_s) if hold is not None and hold.max_s is not None else None,
         price=template_price(wire.price),
         model=_model(wire.model),
         valid_until=_at(wire.valid_until),
         billing=_billing(wire),
-        lead_typical_s=lead.typical_s,
-        lead_worst_s=lead.worst_s,
-        notice_s=wire.notice_s,
+        lead_typical_s=_span(lead.typical_s),
+        lead_worst_s=_span(lead.worst_s),
+        notice_s=_span(wire.notice_s) if wire.notice_s is not None else None,
         priority=wire.priority or 0,
     )
+
+
+def _span(wire: int) -> int:
+    return min(wire, SPAN_MOST_S)
 
 
 def _model(model: PriceModel | None) -> str | None:
@@ -138,7 +144,7 @@ def _billing(wire: WireTemplate) -> Billing:
     if wire.billing is None:
         return Billing()
     b = wire.billing
-    return Billing(b.quantum_s, b.minimum_s, BillingStart(b.starts.value), BillingEnd(b.ends.value))
+    return Billing(_span(b.quantum_s), _span(b.minimum_s), BillingStart(b.starts.value), BillingEnd(b.ends.value))
 
 
 def template_price(wire: TemplatePrice | None) -> Price | None:
@@ -223,7 +229,7 @@ def report(wire: WireReport) -> Report:
         problems=tuple(problem(p) for p in wire.problems),
         poll_after_s=_wait(wire.poll_after_s),
         phase=wire.progress.phase if wire.progress is not None else None,
-        eta_s=wire.progress.eta_s if wire.progress is not None else None,
+        eta_s=_wait(wire.progress.eta_s) if wire.progress is not None else None,
         cancelling=wire.cancelling,
     )
 

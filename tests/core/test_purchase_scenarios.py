@@ -405,3 +405,12 @@ def test_a_purchase_that_waits_for_a_slot_costs_no_more_beside_thousands_that_we
     world = evolve(play.world, under_way=Map({request.id: request, **others}), seen=seen)
     with alarm_after_s(20):  # looking at all of them each time would take minutes
         assert not any(may_buy(world, "east", play.moment(), play.settings) for _ in range(10_000))
+
+
+def test_no_lead_time_puts_a_deadline_off_for_more_than_a_month() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east", templates=(evolve(HOST, lead_worst_s=2**53 - 1),))
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    request = play.only_request()
+    assert request.deadline_at - request.planned_at == 30 * 86_400

@@ -2,7 +2,7 @@
 
 import pytest
 
-from provider_sdk.contract import ErrorData, Report, decode
+from provider_sdk.contract import ErrorData, Report, Template, decode
 from provider_sdk.contract.types import Instance
 from provisioner.edge import from_provider
 
@@ -52,3 +52,21 @@ def test_a_wait_that_a_provider_asks_for_counts_up_to_a_day() -> None:
     assert from_provider.problem(error(error_class="held", retry_after_s=60)).retry_after_s == 60
     raw = {"request_id": "rq-1", "token": "tk-1", "outcome": "pending", "instances": [], "poll_after_s": 10**12}
     assert from_provider.report(decode(Report, raw)).poll_after_s == from_provider.WAIT_MOST_S
+
+
+def test_times_of_a_template_count_up_to_ten_years() -> None:
+    endless = 2**53 - 1
+    raw = {
+        "template": "t",
+        "kind": "host",
+        "unit": "machine",
+        "attributes": {"cores": 2},
+        "granularity": {"max_units": 1},
+        "hold": {"min_s": endless, "max_s": endless},
+        "billing": {"quantum_s": endless, "minimum_s": endless},
+        "lead_time": {"typical_s": endless, "worst_s": endless},
+        "notice_s": endless,
+    }
+    seen = from_provider.template(decode(Template, raw))
+    times = (seen.hold_min_s, seen.hold_max_s, seen.lead_typical_s, seen.lead_worst_s, seen.notice_s)
+    assert {*times, seen.billing.quantum_s, seen.billing.minimum_s} == {from_provider.SPAN_MOST_S}
