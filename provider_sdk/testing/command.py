@@ -5,8 +5,9 @@ Knows arguments and files; must not know checks.
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,18 +19,21 @@ from provider_sdk.testing.process import NotStarted
 from provider_sdk.testing.report import as_json, as_junit, as_text
 from provider_sdk.testing.run import TIME_S, Refused, examine
 from provider_sdk.testing.subject import SubjectFault, read_subject
+from provider_sdk.testing.verdict import Outcome
 
 EXIT_PASSED: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_NOT_STARTED: Final = 3
+EXIT_STOPPED: Final = 130
 
 
 def main(arguments: Sequence[str], program: str = "python -m provider_sdk.testing") -> int:
     """Examine the provider named after `--` and print the report; the exit code.
 
     0: no clause is broken. 1: a clause is broken, or the time was over. 2: the arguments or the subject file are
-    faulty. 3: the provider could not be started, or refuses the configuration it was given.
+    faulty, or a file of the run can't be written. 3: the provider could not be started, or refuses the configuration
+    it was given. 130: ended by SIGINT or SIGTERM; nothing is left behind, and nothing is said of any clause.
     """
     parser = _parser(program)
     own, command = _split(arguments)
@@ -41,19 +45,75 @@ def main(arguments: Sequence[str], program: str = "python -m provider_sdk.testin
     unknown = sorted(only - set(requirements()))
     if unknown:
         return _complain(program, f"no such clause: {', '.join(unknown)}", EXIT_USAGE)
+    for report in (found.json, found.junit):
+        if report is not None and not _may_be_written(report):
+            return _complain(program, f"{report} can't be written", EXIT_USAGE)
     try:
         subject = read_subject(tuple(command or found.command), found.config, os.environ)
         say = _say if sys.stderr.isatty() else _silent
-        outcome = trio.run(partial(examine, subject, strict=found.strict, only=only, time_s=found.time, say=say))
+        outcome = _run(partial(examine, subject, strict=found.strict, only=only, time_s=found.time, say=say))
     except SubjectFault as fault:
         return _complain(program, str(fault), EXIT_USAGE)
     except (NotStarted, Refused) as refusal:
         return _complain(program, str(refusal), EXIT_NOT_STARTED)
+    except _Unwritable as why:
+        return _complain(program, str(why), EXIT_USAGE)
+    if outcome is None:
+        return _complain(program, "ended before its end; nothing is said of any clause", EXIT_STOPPED)
     sys.stdout.write(as_text(outcome, verbose=found.verbose))
-    for path, text in ((found.json, as_json(outcome)), (found.junit, as_junit(outcome))):
-        if path is not None:
-            path.write_text(text, encoding="utf-8")
+    try:
+        for path, text in ((found.json, as_json(outcome)), (found.junit, as_junit(outcome))):
+            if path is not None:
+                path.write_text(text, encoding="utf-8")
+    except OSError as why:
+        return _complain(program, _sentence(why), EXIT_USAGE)
     return EXIT_FAILED if outcome.failed or outcome.unfinished else EXIT_PASSED
+
+
+class _Unwritable(Exception):
+    """The kit's own files can't be written: nothing the provider is to blame for."""
+
+
+def _run(examined: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+    """The outcome, None if a signal came first; raises what `examined` raises, and _Unwritable."""
+    try:
+        return trio.run(_until_stopped, examined)
+    except* OSError as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raised = _Unwritable(_sentence(first))
+    raise raised
+
+
+async def _until_stopped(examined: Callable[[], Awaitable[Outcome]]) -> Outcome | None:
+    outcome: Outcome | None = None
+    refusal: NotStarted | Refused | None = None
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_at, signals, nursery.cancel_scope)
+            try:
+                outcome = await examined()
+            except (NotStarted, Refused) as why:  # raised outside of the nursery, which would wrap it
+                refusal = why
+            nursery.cancel_scope.cancel()
+    if refusal is not None:
+        raise refusal
+    return outcome
+
+
+async def _cancel_at(signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+    async for _ in signals:
+        scope.cancel()
+
+
+def _may_be_written(path: Path) -> bool:
+    return os.access(path if path.exists() else path.parent, os.W_OK) and not path.is_dir()
+
+
+def _sentence(why: BaseException) -> str:
+    name, reason = getattr(why, "filename", None), getattr(why, "strerror", None)
+    return f"{name or 'a file of the run'} can't be written: {reason or 'unknown reason'}"
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
