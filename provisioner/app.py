@@ -18,6 +18,7 @@ from provisioner.edge.rest_calls import LastWords
 from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime.beside import WorkThread, share_fairly
 from provisioner.runtime.clock import Clock, SystemClock
+from provisioner.runtime.collection import collect_seldom
 from provisioner.runtime.control_group import NoGroups, find_room_for_groups
 from provisioner.runtime.engine import Engine
 from provisioner.runtime.links.link import Link
@@ -101,6 +102,7 @@ async def run_daemon(settings: Settings, log: Log, *, ready: Callable[[], None] 
     """
     prepare_descriptors()
     share_fairly()
+    collect_seldom()
     become_subreaper()
     if settings.listen.http is not None:
         read_token(Path(settings.listen.http.token_file))  # before facts are made: it is no more than a look
