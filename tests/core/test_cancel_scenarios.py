@@ -21,7 +21,7 @@ from provisioner.core.forgetting import KEPT_FOR_S
 from provisioner.core.model import Problem, Promises
 from provisioner.core.request import RequestState
 from provisioner.core.settings import Settings
-from tests.core.play import TRUSTED, Play, cores, machine, report, settings_for
+from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
 
 SHRINK_S = settings_for().policy.shrink_delay_s
 
@@ -276,3 +276,12 @@ def test_a_provider_that_did_not_declare_forget_is_never_told() -> None:
     play = over(taken(capabilities=("cancel",)))
     play.pass_s(5_000)
     assert not play.in_flight(Forget)
+
+
+def test_no_lead_time_puts_a_deadline_off_for_more_than_a_month() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east", templates=(evolve(HOST, lead_worst_s=2**53 - 1),))
+    play.supply(revision=1)
+    play.demand(cores(3), revision=2)
+    request = play.only_request()
+    assert request.deadline_at - request.planned_at == 30 * 86_400

@@ -2,9 +2,7 @@
 
 import pytest
 from attrs import evolve
-from immutables import Map
 
-from provisioner.core.decide import decide
 from provisioner.core.effects import AskRequest, ReadList, SendRequest
 from provisioner.core.events import (
     LateAnswer,
@@ -16,14 +14,11 @@ from provisioner.core.events import (
     RequestAsked,
 )
 from provisioner.core.evolve import Accepted
-from provisioner.core.facts import FactKind
 from provisioner.core.invariants import violations
 from provisioner.core.model import Kind, Per, Price, Problem, Promises
-from provisioner.core.owner import may_buy
 from provisioner.core.request import RequestState
 from provisioner.core.world import Ask
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
-from tests.runtime.test_log import alarm_after_s
 
 
 def bought(promises: Promises = TRUSTED, count: int = 3) -> tuple[Play, SendRequest]:
@@ -375,42 +370,3 @@ def test_what_outlived_a_host_is_taken_up_and_is_none_of_the_hosts_that_were_bou
     play.listed("east", evolve(machine("vol-1", "running", play.only_request()), kind=Kind.REMNANT))
     request = play.only_request()
     assert (len(request.instances), request.made_units, request.state) == (1, 0, RequestState.TAKEN)
-
-
-def test_an_answer_is_news_to_as_many_planned_purchases_as_there_are_slots_and_all_are_sent_in_the_end() -> None:
-    play = Play(settings_for("east"))
-    play.provider_ready("east", (evolve(HOST, max_units=1),))
-    play.supply(revision=1)
-    play.demand(cores(400), revision=2)
-    assert (len(play.world.requests), len(play.in_flight(SendRequest))) == (100, TRUSTED.in_flight)
-    for n in range(100):
-        send = play.in_flight(SendRequest)[0]
-        assert isinstance(send, SendRequest)
-        del play.effects[send.key]
-        made = report(play.world.requests[send.request], "made", machine(f"i-{n}", "running"))
-        answered = RequestAnswered(send.key, "east", send.number, send.request, made)
-        looked_at = decide(play.world, answered, play.moment(), play.settings).touched
-        assert len([key for key in looked_at if key.kind is FactKind.REQUEST]) <= TRUSTED.in_flight
-        play.event(answered)
-    assert {r.state for r in play.world.requests.values()} == {RequestState.FULFILLED}
-
-
-def test_a_purchase_that_waits_for_a_slot_costs_no_more_beside_thousands_that_were_taken() -> None:
-    play, _ = bought(evolve(TRUSTED, in_flight=1))
-    request = play.only_request()
-    assert request.armed
-    taken = evolve(request, state=RequestState.TAKEN, armed=False)
-    others = {f"rq-{n}": evolve(taken, id=f"rq-{n}", token=f"tk-{n}") for n in range(20_000)}
-    seen = evolve(play.world.seen, asks=Map(dict.fromkeys(others, Ask(tries=1))))
-    world = evolve(play.world, under_way=Map({request.id: request, **others}), seen=seen)
-    with alarm_after_s(20):  # looking at all of them each time would take minutes
-        assert not any(may_buy(world, "east", play.moment(), play.settings) for _ in range(10_000))
-
-
-def test_no_lead_time_puts_a_deadline_off_for_more_than_a_month() -> None:
-    play = Play(settings_for("east"))
-    play.provider_ready("east", templates=(evolve(HOST, lead_worst_s=2**53 - 1),))
-    play.supply(revision=1)
-    play.demand(cores(3), revision=2)
-    request = play.only_request()
-    assert request.deadline_at - request.planned_at == 30 * 86_400
