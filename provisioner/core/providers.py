@@ -348,7 +348,8 @@ def _pause(event: ReadFailed) -> float:
 
 
 def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
-    """A `changed` notification: what it names is read soon; what it does not name is read whole."""
+    """A `changed` notification: what it names is read soon; what it does not name is read whole. What is spaced out,
+    since its process ended over it, stays so: providers give hints right after they start."""
     if not is_present(draft.world, event.provider, event.number):
         return draft
     seen = draft.world.seen
@@ -356,19 +357,28 @@ def take_hint(draft: Draft, event: ProviderHinted, now: Moment) -> Draft:
     if event.instances and len(wanted) <= WANTED_MOST:
         seen = evolve(seen, wanted=seen.wanted.set(event.provider, wanted))
     elif event.instances or ("instances" in event.what and not event.requests):
-        lists = evolve(seen.lists.get(event.provider, ListView()), next_boot_s=now.boot_s)
+        lists = seen.lists.get(event.provider, ListView())
+        lists = lists if is_suspect(lists.crashes) else evolve(lists, next_boot_s=now.boot_s)
         seen = evolve(seen, lists=seen.lists.set(event.provider, lists))
+    known = [r for r in event.requests if _is_open_at(draft.world, event.provider, r)]
     asks = seen.asks.mutate()
-    for request in event.requests:
-        if request in asks:
+    for request in known:
+        if request in asks and not is_suspect(asks[request].crashes):
             asks[request] = evolve(asks[request], next_boot_s=now.boot_s)
     draft = draft.see(evolve(seen, asks=asks.finish()))
     if "description" in event.what:
-        draft = with_view(
-            draft, event.provider, evolve(view_of(draft.world, event.provider), describe_after_boot_s=now.boot_s)
-        )
-    known = [Key(FactKind.REQUEST, r) for r in event.requests if r in draft.world.open_requests]
-    return draft.touch(_key(event.provider), *known)
+        draft = with_view(draft, event.provider, described_soon(view_of(draft.world, event.provider), now))
+    return draft.touch(_key(event.provider), *(Key(FactKind.REQUEST, r) for r in known))
+
+
+def described_soon(view: ProcessView, now: Moment) -> ProcessView:
+    """The view in which the description is read at once, unless that is spaced out."""
+    return view if is_suspect(view.describe_crashes) else evolve(view, describe_after_boot_s=now.boot_s)
+
+
+def _is_open_at(world: World, provider: str, request: str) -> bool:
+    fact = world.open_requests.get(request)
+    return fact is not None and fact.provider == provider
 
 
 def with_health(draft: Draft, id: str, fact: HealthFact | None) -> Draft:

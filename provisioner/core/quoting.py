@@ -16,7 +16,7 @@ from provisioner.core.intake import want_plan
 from provisioner.core.model import Problem
 from provisioner.core.pauses import doubled_s
 from provisioner.core.policy.quotes import QuoteWish, quote_id
-from provisioner.core.providers import is_present, view_of, with_view
+from provisioner.core.providers import described_soon, is_present, view_of, with_view
 from provisioner.core.world import QuoteView, World
 
 EVERY_S = 30.0
@@ -104,7 +104,7 @@ def price_refused(draft: Draft, request: RequestFact, problem: Problem, now: Mom
     pause_s = max(doubled_s(REFUSED_FIRST_S, before.refusals, REFUSED_MOST_S), float(problem.retry_after_s or 0))
     refused = {"refused_boot_s": now.boot_s, "refused_until_boot_s": now.boot_s + pause_s}
     draft = _with(draft, id, quote=None, refusals=before.refusals + 1, **refused)
-    view = evolve(view_of(draft.world, request.provider), describe_after_boot_s=now.boot_s)
+    view = described_soon(view_of(draft.world, request.provider), now)
     return with_view(draft, request.provider, view).touch(Key(FactKind.PROCESS, request.provider))
 
 

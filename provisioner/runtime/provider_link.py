@@ -352,18 +352,20 @@ class ProviderLink:
 
 def _end_of_list(effect: ReadList | ReadSome, page: ListPage, begun: float, shown: Shown) -> events.Listed:
     named = effect.refs if isinstance(effect, ReadSome) else ()
+    missing = (*shown.missing, *page.missing)
     return events.Listed(
         key=effect.key,
         provider=effect.provider,
         number=effect.number,
         begun_boot_s=begun,
-        complete=not named and page.complete,
+        # Also where the last page says so: what stands in a place that could not be read is not absent (LS-5).
+        complete=not named and page.complete and not missing,
         age_s=max(shown.age_s, page.age_s),
         instances=page.instances,
         named=tuple(named),
         not_found=(*shown.not_found, *page.not_found),
         problems=(*shown.problems, *page.problems),
-        missing=(*shown.missing, *page.missing),
+        missing=missing,
         earlier=shown.by_pages(),
     )
 

@@ -25,6 +25,7 @@ from provisioner.core.events import (
     NotWritten,
     ProcessEnded,
     ProcessSpawned,
+    ProviderHinted,
     ProviderOpened,
     ReadFailed,
     RequestAnswered,
@@ -360,6 +361,37 @@ def test_a_question_that_ends_every_process_leads_to_no_quarantine() -> None:
         ends(play, ReadFailed(read.key, "east", number, "list", CRASH))
         assert view(play).state is ProcessState.BACKING_OFF
         back(play)
+
+
+@pytest.mark.parametrize(("what", "kind"), [("instances", ReadList), ("description", ReadDescription)])
+def test_a_hint_given_at_each_start_brings_no_question_forward_that_is_spaced_out(what: str, kind: Any) -> None:
+    play = Play(settings_for("east"))
+    for _ in range(2):
+        number = opened(play)
+        read = play.take(kind)
+        ends(play, ReadFailed(read.key, "east", number, "list" if kind is ReadList else "description", CRASH))
+        back(play)
+    number = opened(play)
+    play.event(ProviderHinted("east", number, (what,)))
+    assert not play.in_flight(kind)
+    play.pass_s(SPACED_FIRST_S + 1)
+    assert play.in_flight(kind)
+
+
+def test_a_hint_about_a_purchase_brings_no_question_forward_that_is_spaced_out() -> None:
+    play = Play(settings_for("east"))
+    play.provider_ready("east")
+    send = sent(play)
+    play.event(RequestAnswered(send.key, "east", send.number, send.request, report(play.only_request(), "pending")))
+    play.pass_s(6)
+    for _ in range(2):
+        ask = play.take(AskRequest)
+        ends(play, RequestAsked(ask.key, "east", ask.number, ask.request, play.now_s, CRASH))
+        back(play)
+        play.provider_ready("east")
+    number = view(play).number
+    play.event(ProviderHinted("east", number, ("instances",), requests=(send.request,)))
+    assert not play.in_flight(AskRequest)
 
 
 # --- what is shown, and how long it is left alone

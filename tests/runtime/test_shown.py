@@ -1,8 +1,13 @@
 """What is kept of the pages of a list until its end."""
 
+import pytest
+
 from provider_sdk.contract import ListResult, decode
+from provisioner.core.effects import EffectKey, ReadList
 from provisioner.core.events import ShownByPages
+from provisioner.core.model import Place
 from provisioner.edge.list_reader import ListPage, page_of
+from provisioner.runtime.provider_link import _end_of_list
 from provisioner.runtime.shown import Shown
 
 
@@ -28,6 +33,22 @@ def test_pages_that_show_nothing_are_as_good_as_none() -> None:
     shown.add(page())
     assert shown.is_first
     assert shown.by_pages() is None
+
+
+@pytest.mark.parametrize("where", [0, 1])
+def test_ls_5_a_list_that_could_not_read_a_place_is_not_complete_whichever_page_says_it(where: int) -> None:
+    pages = [
+        page_of(decode(ListResult, {"instances": [], "age_s": 1, "complete": True, "missing_places": places}))
+        for places in ([[{"zone": "b"}], []] if where == 0 else [[], [{"zone": "b"}]])
+    ]
+    shown = Shown()
+    shown.add(pages[0])
+    reading = ReadList(EffectKey("read_list", "east", "east", 1, 0), "east", 1)
+    listed = _end_of_list(reading, pages[1], 5.0, shown)
+    assert (listed.complete, listed.missing) == (False, (Place(zone="b"),))
+    assert _end_of_list(reading, page("a"), 5.0, Shown()).complete is False
+    whole = page_of(decode(ListResult, {"instances": [], "age_s": 1, "complete": True}))
+    assert _end_of_list(reading, whole, 5.0, Shown()).complete is True
 
 
 def test_what_is_kept_of_an_endless_pass_besides_names_is_bounded() -> None:
