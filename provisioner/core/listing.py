@@ -11,6 +11,7 @@ from immutables import Map
 
 from provisioner.core import answers
 from provisioner.core.copying import copied
+from provisioner.core.crashes import is_suspect
 from provisioner.core.events import Listed, ListedPage, Moment, SeenInstance, ShownByPages
 from provisioner.core.evolve import Draft
 from provisioner.core.facts import FactKind, InstanceFact, Key, RequestFact, ReturnFact
@@ -160,7 +161,10 @@ def _remember(draft: Draft, event: Listed, strangers: tuple[str, ...], now: Mome
         missing=event.missing[:PLACES_KEPT],
         named_crashes=before.named_crashes,
     )
-    draft = draft.see(copied(seen, lists=seen.lists.set(event.provider, view)))
+    wanted = seen.wanted
+    if is_suspect(before.named_crashes) and event.provider in wanted:
+        wanted = wanted.delete(event.provider)  # nothing is read by name any more: this list is all there is
+    draft = draft.see(copied(seen, lists=seen.lists.set(event.provider, view), wanted=wanted))
     return draft.touch(Key(FactKind.PROCESS, event.provider))
 
 

@@ -14,6 +14,7 @@ from provisioner.core.effects import (
     OpenProvider,
     ReadDescription,
     ReadList,
+    ReadSome,
     SendRequest,
     SendReturn,
     StartProcess,
@@ -315,6 +316,22 @@ def test_a_list_open_at_two_ends_is_spaced_out_and_nothing_is_bought_until_one_i
     play.supply(revision=3)
     play.pass_s(0)
     assert play.in_flight(SendRequest)
+
+
+def test_names_that_are_read_no_more_since_that_ends_the_process_don_t_pile_up() -> None:
+    play = Play(settings_for("east"))
+    for _ in range(2):
+        number = play.provider_ready("east")
+        play.event(ProviderHinted("east", number, ("instances",), instances=("i-1",)))
+        read = play.take(ReadSome)
+        ends(play, ReadFailed(read.key, "east", number, "named", CRASH))
+        back(play)
+    number = play.provider_ready("east")
+    play.event(ProviderHinted("east", number, ("instances",), instances=("i-1", "i-2")))
+    assert not play.in_flight(ReadSome)
+    play.pass_s(61)
+    play.listed("east")
+    assert "east" not in play.world.seen.wanted
 
 
 def test_what_was_planned_before_the_list_became_suspect_is_not_sent_either() -> None:
