@@ -4,7 +4,7 @@ It decides nothing: when it is started, opened or ended is owed by the facts. Wh
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +26,7 @@ from provisioner.edge.to_provider import Folders, Identity
 from provisioner.runtime import supervision
 from provisioner.runtime.call_outcomes import Outcome, decoded, why_not_opened
 from provisioner.runtime.command import SpawnRefused
-from provisioner.runtime.provider_reports import NoteBudget, report_events
+from provisioner.runtime.provider_reports import NoteBudget, PingWords, report_events
 from provisioner.runtime.stale_group import StillThere, end_stale_group
 from provisioner.runtime.supervision import Graces, Log, Pings, ProcessSpec, Unwritten
 from provisioner.runtime.supervisor import ProviderProcess, open_process
@@ -158,7 +158,7 @@ class ProcessSeat:
         )
 
     def _reporter(self, number: int) -> Callable[[supervision.Report], Awaitable[None]]:
-        notes = NoteBudget()
+        notes, pings = NoteBudget(), PingWords()
 
         async def report(news: supervision.Report) -> None:
             is_note = isinstance(news, Notified) and news.name == "log"
@@ -167,7 +167,11 @@ class ProcessSeat:
             if isinstance(news, supervision.Ended):
                 await self._prove_end(news)
                 self._proven = number
-            for event in report_events(self._settings.name, number, news, self._log):
+            if isinstance(news, supervision.PingAnswered):
+                found: Iterable[Event] = pings.events(self._settings.name, number, news.answer)
+            else:
+                found = report_events(self._settings.name, number, news, self._log)
+            for event in found:
                 await self._engine.tell(event)
 
         return report

@@ -47,6 +47,21 @@ class NoteBudget:
         return self._count <= NOTES_MOST
 
 
+class PingWords:
+    """What the answers to one process's pings come to; nearly always one says the same as the last, and is not read."""
+
+    def __init__(self) -> None:
+        self._said = ""
+        self._found: tuple[Event, ...] = ()
+
+    def events(self, provider: str, number: int, answer: Mapping[str, object] | ErrorData) -> tuple[Event, ...]:
+        """As `report_events`, of this answer."""
+        said = repr(answer)  # not the values, of which 1 and true are equal
+        if said != self._said:
+            self._said, self._found = said, tuple(_pinged(provider, number, answer))
+        return self._found
+
+
 def report_events(provider: str, number: int, news: supervision.Report, log: Log) -> Iterator[Event]:
     """The events one report of the supervisor comes to, in order."""
     match news:

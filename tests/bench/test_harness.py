@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.measure import Measured, Row, median_ratio, p99
+from tests.bench.measure import Measured, Row, best_ratio, median_ratio, p99
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {
@@ -79,6 +79,10 @@ def test_a_goal_is_met_from_its_better_side_up_to_the_goal_itself(better: str, m
 
 def test_one_slow_round_does_not_decide_a_ratio() -> None:
     assert median_ratio([2.0, 90.0, 2.2], [1.0, 1.0, 1.1]) == pytest.approx(2.0)
+
+
+def test_rounds_in_which_only_one_side_was_interrupted_do_not_decide_the_ratio_of_the_best() -> None:
+    assert best_ratio([9.0, 8.0, 6.0, 9.5], [2.0, 2.1, 2.2, 2.0]) == pytest.approx(3.0)
 
 
 def test_the_slowest_in_a_hundred_are_left_out_of_p99() -> None:
