@@ -48,26 +48,32 @@ def main(arguments: Sequence[str], program: str = "python -m provider_sdk.testin
     for report in (found.json, found.junit):
         if report is not None and not _may_be_written(report):
             return _complain(program, f"{report} can't be written", EXIT_USAGE)
+    return _examined(found, tuple(command or found.command), only, program)
+
+
+def _examined(found: argparse.Namespace, command: tuple[str, ...], only: frozenset[str], program: str) -> int:
     try:
-        subject = read_subject(tuple(command or found.command), found.config, os.environ)
+        subject = read_subject(command, found.config, os.environ)
         say = _say if sys.stderr.isatty() else _silent
         outcome = _run(partial(examine, subject, strict=found.strict, only=only, time_s=found.time, say=say))
-    except SubjectFault as fault:
+        if outcome is None:
+            return _complain(program, "ended before its end; nothing is said of any clause", EXIT_STOPPED)
+        _write(outcome, found)
+    except (SubjectFault, _Unwritable) as fault:
         return _complain(program, str(fault), EXIT_USAGE)
     except (NotStarted, Refused) as refusal:
         return _complain(program, str(refusal), EXIT_NOT_STARTED)
-    except _Unwritable as why:
-        return _complain(program, str(why), EXIT_USAGE)
-    if outcome is None:
-        return _complain(program, "ended before its end; nothing is said of any clause", EXIT_STOPPED)
-    sys.stdout.write(as_text(outcome, verbose=found.verbose))
-    try:
-        for path, text in ((found.json, as_json(outcome)), (found.junit, as_junit(outcome))):
-            if path is not None:
-                path.write_text(text, encoding="utf-8")
-    except OSError as why:
-        return _complain(program, _sentence(why), EXIT_USAGE)
     return EXIT_FAILED if outcome.failed or outcome.unfinished else EXIT_PASSED
+
+
+def _write(outcome: Outcome, found: argparse.Namespace) -> None:
+    sys.stdout.write(as_text(outcome, verbose=found.verbose))
+    for path, text in ((found.json, as_json(outcome)), (found.junit, as_junit(outcome))):
+        if path is not None:
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as why:
+                raise _Unwritable(_sentence(why)) from why
 
 
 class _Unwritable(Exception):
