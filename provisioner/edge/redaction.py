@@ -88,8 +88,8 @@ def _begun(text: str, value: str) -> int:
 
 def _forms(value: str) -> tuple[str, ...]:
     """A value as it stands in text, in JSON written with and without escapes, and in a URL."""
-    in_url = quote(value, safe="", errors="surrogatepass")
-    return value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], in_url
+    in_json = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    return value, *in_json, *(quote(value, safe=left, errors="surrogatepass") for left in ("", "/"))
 
 
 def _hide_members(found: re.Match[bytes]) -> bytes:

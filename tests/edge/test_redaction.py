@@ -19,7 +19,8 @@ def test_a_value_is_hidden_in_text_and_in_json_however_it_is_escaped() -> None:
 
 def test_in_text_a_value_is_hidden_also_as_json_and_urls_write_it() -> None:
     value = 'pass"word\\with/ü'
-    for written in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")):
+    in_json = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    for written in (*in_json, quote(value), quote(value, safe="")):
         assert Hidden([value]).text(f"it is {written}.") == "it is [hidden]."
 
 
