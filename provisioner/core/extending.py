@@ -5,8 +5,10 @@ never by neglect. It must not decide what is of use, nor know how a frame travel
 """
 
 from attrs import evolve
+from immutables import Map
 
 from provisioner.core.capabilities import EXTEND, can
+from provisioner.core.copying import copied
 from provisioner.core.effects import EffectKey, ExtendInstances, ExtendItem
 from provisioner.core.entries import entry_of
 from provisioner.core.events import ExtendAnswered, ExtendWord, Moment, NotWritten, Refusal
@@ -25,6 +27,7 @@ UNWRITTEN_AGAIN_S = 1.0
 ITEMS_MOST = 1000
 """The contract's bound on one frame."""
 
+_NOBODY: Map[str, None] = Map()
 _SERVING = frozenset({InstanceState.BOOTING, InstanceState.RUNNING, InstanceState.UNKNOWN})
 
 
@@ -32,7 +35,7 @@ def due_boot_s(world: World, instance: InstanceFact, settings: Settings, now: Mo
     """When its end has to be put off next, by the boot clock; None while it need not, or waits for its frame."""
     if instance.expires_at is None or not is_kept(instance) or not can(world, instance.provider, EXTEND):
         return None
-    if instance.id in world.seen.extending.get(instance.provider, frozenset()):
+    if instance.id in _waiting(world, instance.provider):
         return None
     before = world.seen.extensions.get(instance.id, Extension())
     at = instance.expires_at - ahead_s(world, instance.provider, settings)
@@ -62,9 +65,13 @@ def looked(draft: Draft, instance: InstanceFact, now: Moment, settings: Settings
         before = draft.world.seen.extensions.get(instance.id, Extension())
         return _with(draft, instance.id, evolve(before, next_boot_s=now.boot_s + DRAINING_AGAIN_S))
     seen = draft.world.seen
-    waiting = seen.extending.get(instance.provider, frozenset()) | {instance.id}
-    draft = draft.see(evolve(seen, extending=seen.extending.set(instance.provider, waiting)))
+    waiting = _waiting(draft.world, instance.provider).set(instance.id, None)
+    draft = draft.see(copied(seen, extending=seen.extending.set(instance.provider, waiting)))
     return draft.touch(Key(FactKind.PROCESS, instance.provider))
+
+
+def _waiting(world: World, provider: str) -> Map[str, None]:
+    return world.seen.extending.get(provider, _NOBODY)
 
 
 def _is_busy(world: World, instance: InstanceFact) -> bool:
@@ -74,7 +81,7 @@ def _is_busy(world: World, instance: InstanceFact) -> bool:
 
 def owed_extension(world: World, provider: str, number: int, now: Moment, settings: Settings) -> ExtendInstances | None:
     """The frame that is owed to a provider, if anything waits for one; equal keys are the same act."""
-    waiting = world.seen.extending.get(provider, frozenset())
+    waiting = _waiting(world, provider)
     if not waiting or not can(world, provider, EXTEND):
         return None
     kept = [world.live[id] for id in sorted(waiting) if id in world.live and is_kept(world.live[id])]
@@ -91,7 +98,7 @@ def _item(instance: InstanceFact, now: Moment, settings: Settings) -> ExtendItem
 
 def holds_back(world: World, instance: InstanceFact) -> bool:
     """Whether a give-back of this instance waits: of return and extend one call is open at a time (CC-2)."""
-    if instance.id not in world.seen.extending.get(instance.provider, frozenset()):
+    if instance.id not in _waiting(world, instance.provider):
         return False
     return any(key.effect == EFFECT and key.provider == instance.provider for key in world.seen.in_flight)
 
@@ -100,7 +107,8 @@ def take_extended(draft: Draft, event: ExtendAnswered, now: Moment, settings: Se
     """What came of asking: the end that now stands, or why it stands as before, and when to ask again."""
     seen = draft.world.seen
     asked = frozenset(item.instance for item in event.items)
-    left = frozenset(i for i in seen.extending.get(event.provider, frozenset()) if i in draft.world.live) - asked
+    waiting = _waiting(draft.world, event.provider)
+    left = Map({i: None for i in waiting if i in draft.world.live and i not in asked})
     draft = draft.see(evolve(seen, extending=seen.extending.set(event.provider, left)))
     words = {word.provider_id: word for word in event.outcome} if isinstance(event.outcome, tuple) else {}
     for item in event.items:

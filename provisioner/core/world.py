@@ -231,7 +231,8 @@ class Seen:
     forgets: Map[str, ForgetView] = field(factory=Map)
     plan: PlanView = field(factory=PlanView)
     progress: Map[str, Progress] = field(factory=Map)
-    extending: Map[str, frozenset[str]] = field(factory=Map)
+    # A map of names, not a set: thousands may join it one by one, and each would copy the set.
+    extending: Map[str, Map[str, None]] = field(factory=Map)
     extensions: Map[str, Extension] = field(factory=Map)
     quotes: Map[str, QuoteView] = field(factory=Map)
 

@@ -5,6 +5,7 @@ import pytest
 from attrs import evolve
 
 from provisioner.core.capabilities import EXTEND
+from provisioner.core.decide import decide
 from provisioner.core.effects import (
     ExtendInstances,
     OpenProvider,
@@ -14,6 +15,7 @@ from provisioner.core.effects import (
     StartProcess,
 )
 from provisioner.core.events import (
+    CameDue,
     Described,
     ExtendAnswered,
     ExtendWord,
@@ -27,6 +29,7 @@ from provisioner.core.events import (
     RequestAnswered,
 )
 from provisioner.core.evolve import fold
+from provisioner.core.extending import ITEMS_MOST
 from provisioner.core.facts import Change, FactKind, InstanceFact, Key, ReturnFact
 from provisioner.core.model import Drain, DrainKind, EntryState, Notice, Problem, ReturnItem
 from tests.core.play import HOST, TRUSTED, Play, cores, machine, report, settings_for
@@ -251,3 +254,21 @@ def test_a_warning_ends_the_asking() -> None:
         play.event(NoticeGiven("east", number, ref, Notice("expiry", play.started_at + play.now_s + LEASE_S)))
     play.pass_s(LEASE_S - AHEAD_S + 1)
     assert not play.in_flight(ExtendInstances)
+
+
+def test_thousands_with_one_end_are_put_off_frame_by_frame_and_a_crowd_costs_no_more_than_its_members() -> None:
+    play = leased(EXTEND)
+    host = first(play)
+    for n in range(2_500):
+        put(play, evolve(host, id=f"in-many-{n}", provider_id=f"i-many-{n}"))
+    play.pass_s(LEASE_S - AHEAD_S + 1)
+    asked: list[str] = []
+    while play.in_flight(ExtendInstances):
+        effect = play.take(ExtendInstances)
+        assert len(effect.items) <= ITEMS_MOST
+        asked += [item.instance for item in effect.items]
+        answer(play, effect, *granted(effect))
+    assert len(asked) == len(set(asked)) == 2_502
+    waiting = CameDue(tuple(Key(FactKind.INSTANCE, id) for id in play.world.live))
+    play.now_s += 2 * STAY_S
+    assert len(decide(play.world, waiting, play.moment(), play.settings).touched) == 1
