@@ -21,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="of the seed's cases, to share them out")
     parser.add_argument("--file", type=Path, help="run one kept case again; its failure is shown whole")
     said = parser.parse_args(argv)
+    if said.count < 1 or said.first < 0:
+        parser.error("a campaign has at least one case: what runs none has shown nothing")
     with cleared():
         if said.file is not None:
             run(read_case(said.file))

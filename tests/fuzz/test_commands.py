@@ -21,6 +21,13 @@ def test_a_campaign_prints_its_counts_by_target_and_by_mutation(capsys: pytest.C
     assert "  key repeated " in said
 
 
+@pytest.mark.parametrize("words", [["0"], ["--", "-1"], ["5", "1", "--first", "-1"]])
+def test_a_campaign_of_no_case_is_refused_and_not_called_good(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+
+
 def test_a_kept_case_is_run_again_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--file", str(FOUND / "true-is-no-id.case")]) == 0
     assert "nothing breaks" in capsys.readouterr().out
