@@ -95,6 +95,34 @@ def test_a_purchase_of_which_a_line_needs_a_part_is_not_ended() -> None:
     assert not play.in_flight(CancelRequest)
 
 
+def test_an_overdue_purchase_is_ended_after_the_delay_too_once_its_lines_are_gone() -> None:
+    play = taken()
+    first = play.only_request().id
+    play.now_s += play.settings.policy.cover_s + HOST.lead_worst_s + 1
+    play.supply(revision=1)
+    play.demand(cores(8), revision=2)
+    play.pass_s(play.settings.policy.tick_s + 1)
+    assert len(play.world.requests) == 2, "an overdue purchase is hedged"
+    assert play.world.requests[first].deadline_at > play.started_at + play.now_s + 2 * SHRINK_S
+    play.demand(revision=3)
+    play.pass_s(SHRINK_S - 1)
+    assert not play.in_flight(CancelRequest)
+    play.pass_s(2)
+    assert play.world.requests[first].cancel_at is not None
+
+
+def test_an_overdue_purchase_whose_line_stands_is_left_to_its_deadline() -> None:
+    play = taken()
+    first = play.only_request().id
+    play.now_s += play.settings.policy.cover_s + HOST.lead_worst_s + 1
+    play.supply(revision=1)
+    play.demand(cores(8), revision=2)
+    play.pass_s(play.settings.policy.tick_s + 1)
+    play.pass_s(2 * SHRINK_S)
+    assert len(play.world.requests) == 2
+    assert play.world.requests[first].cancel_at is None
+
+
 def test_a_provider_that_did_not_declare_it_is_never_asked() -> None:
     play = unwanted(taken(capabilities=("forget",)))
     play.now_s += 5_000

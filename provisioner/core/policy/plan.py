@@ -62,7 +62,7 @@ def plan(world: World, settings: Settings, now: Moment) -> Plan:
         unneeded=frozenset(unneeded),
     )
     drains, ended, leaving = verdicts(court, seen.cases)
-    asked = tuple(sorted(unneeded_purchases(world, netted, sources)))
+    asked = tuple(sorted(unneeded_purchases(world, netted, sources, wanted)))
     turns_at = [*seen.turns_at, *court.turns_at, *(desk.market.turns_at if desk is not None else ())]
     cancels = tuple(ended_early(world, settings, asked, now, turns_at))
     return Plan(
