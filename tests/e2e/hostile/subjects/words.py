@@ -57,7 +57,7 @@ class AbsurdMoney(Plain):
         found = super().list(params)
         for thing in found["instances"]:
             thing["charged"] = {"amount": ABSURD[0], "currency": "USD"}
-            thing["price"] = {"amount": ABSURD[0], "currency": "XXX", "per": "hour"}
+            thing["price"] = {"amount": ABSURD[0], "currency": "XTS", "per": "hour"}
         for n, amount in enumerate(ABSURD):
             charged = {"amount": amount, "currency": "USD"}
             thing = {"instance": f"odd-{n}", "template": "bait", "units": HUGE, "state": "running"}
